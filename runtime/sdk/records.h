@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records: what must survive a power cut once it is acknowledged: alarm transitions, control records, trigger runs and
+// the outbox. The engine appends; the records thread writes one append log with group commit (one fdatasync
+// confirms everything appended before it) and moves it into records.db from time to time.
+#pragma once
+
+#include "core/clock.h"
+#include "core/design/design.h"
+#include "core/result.h"
+#include "sdk/sink.h"
+
+#include <QByteArray>
+#include <QString>
+
+#include <cstdint>
+#include <functional>
+#include <variant>
+#include <vector>
+
+namespace gridloom {
+
+struct AlarmTransition {
+    QString alarmId; ///< "set-id.alarm-id"
+    QString from;    ///< ISA-18.2 state names: "Normal", "Unacknowledged", ...
+    QString to;
+    Severity severity = Severity::Medium;
+    WallTime time;
+    QString text;
+    QByteArray value; ///< digits of the value that caused it, "" when none did
+    std::uint64_t run = 0; ///< trigger run that raised or cleared it, 0: none
+};
+
+struct ControlRecord {
+    std::uint64_t command = 0;
+    QString pointId;
+    QByteArray value;
+    QByteArray readBack;
+    QString reason; ///< "trigger-id#run" or a user
+    QString priority;
+    QString state; ///< final: Confirmed, Mismatch, TimedOut, Superseded, NotNeeded, Rejected
+    QString error;
+    WallTime requested;
+    std::int64_t durationUs = 0; ///< from the request to the final state
+};
+
+struct RunRecord {
+    std::uint64_t run = 0;
+    QString triggerId;
+    QString outcome; ///< Ok, Failed, TimedOut, Discarded, Skipped
+    QString error;
+    WallTime due;
+    /// Microseconds from due; -1: the stage did not happen.
+    std::int64_t startUs = -1, evalUs = -1, controlUs = -1, alarmUs = -1, mqttUs = -1, aggregationUs = -1, doneUs = -1;
+    QByteArray detail; ///< JSON: actions, log lines, failed stages
+};
+
+struct OutboxEntry {
+    QString sink;
+    OutboundMessage message;
+    WallTime created;
+};
+struct OutboxAcknowledged {
+    QString sink;
+    std::uint64_t messageId = 0;
+};
+
+using Record = std::variant<AlarmTransition, ControlRecord, RunRecord, OutboxEntry, OutboxAcknowledged>;
+/// Grows by one with each appended record.
+using RecordNumber = std::uint64_t;
+
+struct RecordsStatistics {
+    std::uint64_t appended = 0;
+    std::uint64_t committed = 0; ///< durable
+    std::uint64_t failed = 0;    ///< could not be made durable (disk full, I/O error)
+    std::uint64_t commits = 0;
+    std::uint64_t bytesWritten = 0;
+    std::uint64_t outboxEntries = 0; ///< unacknowledged now
+    double lastCommitMs = 0;
+};
+
+/// The engine's end of it. append() is for the engine thread alone; it never blocks.
+class Records {
+public:
+    virtual ~Records() = default;
+    virtual RecordNumber append(Record record) = 0;
+    /// Set once, before the first append: called on the records thread after each group commit with the number up to
+    /// which everything is durable, or with the error that keeps the records (first, last] from being so.
+    struct CommitReport {
+        RecordNumber first = 0, last = 0;
+        Result<void> result;
+    };
+    virtual void setCommitted(std::function<void(const CommitReport &)> committed) = 0;
+    /// Outbox entries of earlier runs that were never acknowledged, oldest first. Before the first append.
+    virtual std::vector<OutboxEntry> pendingOutbox() const = 0;
+    /// The first message id, run number and command number that were never used. Before the first append.
+    virtual std::uint64_t nextMessageId() const = 0;
+    virtual std::uint64_t nextRun() const = 0;
+    virtual std::uint64_t nextCommand() const = 0;
+    virtual RecordsStatistics statistics() const = 0; ///< any thread
+};
+
+} // namespace gridloom
