@@ -61,6 +61,7 @@ function(gridloom_library name)
     add_library(gridloom::${name} ALIAS gridloom_${name})
     target_include_directories(gridloom_${name} PUBLIC ${CMAKE_SOURCE_DIR}/runtime)
     target_link_libraries(gridloom_${name} PUBLIC ${A_USES} PRIVATE ${A_PRIVATE_USES})
+    set_target_properties(gridloom_${name} PROPERTIES LINKER_LANGUAGE CXX)
     gridloom_use_pch(gridloom_${name})
 endfunction()
 
@@ -85,6 +86,7 @@ function(gridloom_plugin kind id)
         PREFIX "" OUTPUT_NAME "lib${id}"
         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${GRIDLOOM_PLUGIN_DIR}/${kind}s/${id}
         BUILD_RPATH "$ORIGIN/../../../.." INSTALL_RPATH "$ORIGIN/../../../..")
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
     gridloom_use_pch(${target})
     configure_file(${CMAKE_CURRENT_SOURCE_DIR}/plugin.json
         ${CMAKE_BINARY_DIR}/${GRIDLOOM_PLUGIN_DIR}/${kind}s/${id}/plugin.json COPYONLY)
