@@ -17,6 +17,7 @@ constexpr int kStartTimeoutMs = 5'000;
 ChildProcess::ChildProcess(QObject *parent) : QObject(parent)
 {
     m_process.setProcessChannelMode(QProcess::MergedChannels);
+    m_process.setStandardInputFile(QProcess::nullDevice());
     connect(&m_process, &QProcess::readyRead, this, &ChildProcess::takeOutput);
     connect(&m_process, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
         takeOutput();
