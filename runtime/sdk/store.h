@@ -8,6 +8,7 @@
 #include <QJsonObject>
 #include <QList>
 #include <QString>
+#include <QStringList>
 
 #include <functional>
 #include <span>
@@ -53,6 +54,9 @@ public:
     virtual Result<void> query(const QString &seriesId, WallTime from, WallTime to,
                                const std::function<bool(const HistoryRow &)> &visit) = 0;
     virtual StoreStatistics statistics() const = 0;
+    /// What damage was found since the last call, one text a damaged file, for an alarm to name. Such damage makes
+    /// no call fail: the store goes on with what can be read.
+    virtual QStringList takeFaults() { return {}; }
     virtual void close() = 0;
 };
 

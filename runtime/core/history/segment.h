@@ -83,6 +83,7 @@ public:
     const SegmentRow &row() const { return m_row; }
     /// Of the current row.
     const SegmentTables &tables() const { return m_tables; }
+    std::uint64_t tableNumber() const { return m_table; }
     const SegmentSummary &summary() const { return m_summary; }
     /// The frame that the item came from.
     const Frame &frame() const { return m_frame; }
