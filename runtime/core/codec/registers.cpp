@@ -84,7 +84,7 @@ std::optional<Decimal> asDecimal(double v)
 
 // Whole numbers below 2^53 divided once by a power of ten round to the double nearest to the exact decimal result,
 // and that double's shortest text is this decimal. raw * 0.1 would round twice.
-double scaledInteger(double raw, double scale, double offset)
+double scaled(double raw, double scale, double offset)
 {
     const auto s = asDecimal(scale);
     const auto o = asDecimal(offset);
@@ -96,6 +96,20 @@ double scaledInteger(double raw, double scale, double offset)
             return sum / kPowersOfTen[decimals];
     }
     return raw * scale + offset;
+}
+
+double unscaled(double value, double scale, double offset)
+{
+    const auto s = asDecimal(scale);
+    const auto o = asDecimal(offset);
+    if (s && o) {
+        const int decimals = std::max(s->decimals, o->decimals);
+        const double sum = value * kPowersOfTen[decimals];
+        if (std::abs(sum) <= kTwo53)
+            return (sum - o->whole * kPowersOfTen[decimals - o->decimals])
+                   / (s->whole * kPowersOfTen[decimals - s->decimals]);
+    }
+    return (value - offset) / scale;
 }
 
 bool isPlain(const RegisterFormat &format) { return format.scale == 1.0 && format.offset == 0.0; }
@@ -113,7 +127,7 @@ std::optional<Value> rawInteger(const Value &value, const RegisterFormat &format
 {
     if (isPlain(format) && value.type() != ValueType::Double)
         return value;
-    const double raw = std::round((*value.toDouble() - format.offset) / format.scale);
+    const double raw = std::round(unscaled(*value.toDouble(), format.scale, format.offset));
     if (const auto i = Value(raw).toInt64())
         return Value(*i);
     if (const auto u = Value(raw).toUInt64())
@@ -140,7 +154,7 @@ Result<std::vector<std::uint16_t>> encodeInteger(const Value &value, const Regis
 Result<std::vector<std::uint16_t>> encodeReal(const Value &value, const RegisterFormat &format)
 {
     const double v = *value.toDouble();
-    const double raw = isPlain(format) ? v : (v - format.offset) / format.scale;
+    const double raw = isPlain(format) ? v : unscaled(v, format.scale, format.offset);
     if (format.type == RegisterType::Float64) {
         if (!std::isfinite(raw))
             return outOfRange(value, "float64");
@@ -208,18 +222,18 @@ Value decodeRegisters(std::span<const std::uint16_t> registers, const RegisterFo
     case RegisterType::UInt64:
         if (isPlain(format))
             return Value(bits);
-        return Value(scaledInteger(static_cast<double>(bits), format.scale, format.offset));
+        return Value(scaled(static_cast<double>(bits), format.scale, format.offset));
     case RegisterType::Float32:
     case RegisterType::Float64: {
         const double raw = format.type == RegisterType::Float64
                                ? std::bit_cast<double>(bits)
                                : double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))};
-        return Value(isPlain(format) ? raw : raw * format.scale + format.offset);
+        return Value(isPlain(format) ? raw : scaled(raw, format.scale, format.offset));
     }
     }
     if (isPlain(format))
         return Value(integer);
-    return Value(scaledInteger(static_cast<double>(integer), format.scale, format.offset));
+    return Value(scaled(static_cast<double>(integer), format.scale, format.offset));
 }
 
 Result<std::vector<std::uint16_t>> encodeRegisters(const Value &value, const RegisterFormat &format)

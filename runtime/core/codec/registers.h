@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace gridloom {
 
@@ -33,6 +34,7 @@ std::optional<RegisterType> registerTypeFromName(QStringView name);
 std::optional<ByteOrder> byteOrderFromName(QStringView name, RegisterType type);
 
 /// Decodes registers as they came off the wire (each register's high byte first), registerCount(type) of them.
+/// Plain (scale 1, offset 0): bool, uint64 for UInt64, int64 for the other integer types, double for floats.
 /// With scale and offset the result is a double whose shortest decimal text has no rounding noise (0xFFF3 with scale
 /// 0.1 is -1.3). A non-finite float stays a non-finite double: the caller turns it into null and bad quality.
 Value decodeRegisters(std::span<const std::uint16_t> registers, const RegisterFormat &format);
