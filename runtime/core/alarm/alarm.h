@@ -31,11 +31,13 @@ public:
     std::uint64_t occurrences() const { return m_occurrences; } ///< raises since start, repeated ones included
     WallTime since() const { return m_since; } ///< of the last transition
 
-    /// Looks at the condition's point. Deadband: a High alarm ends below limit - deadband, a Low one above
-    /// limit + deadband. A bad value leaves High, Low, Equals and NotEquals as they are and holds their delays.
+    /// Looks at the condition's point. High begins above the limit and ends below limit - deadband (without a deadband:
+    /// at the limit); Low mirrors it. A bad value leaves High, Low, Equals and NotEquals as they are and holds their
+    /// delays. A point that has not been read yet is not Bad; it is Stale once it stayed so for maxAge.
     /// onDelay and offDelay run on the monotonic clock. At most one transition.
     std::optional<AlarmChange> evaluate(const ImageSlot &slot, SteadyTime now, WallTime wall);
-    /// When evaluate() must be called again although no sample came (a delay ends, a value becomes stale).
+    /// When evaluate() must be called again although no sample came (a delay ends, a value becomes stale). For
+    /// Stale it may come early: it does not move with each sample, evaluate() sets the next one.
     std::optional<SteadyTime> nextDue() const { return m_nextDue; }
 
     /// By a trigger. A repeated raise only updates the occurrence (and the text), a repeated clear does nothing.
@@ -45,12 +47,20 @@ public:
     std::optional<AlarmChange> acknowledge(WallTime wall);
 
 private:
-    std::optional<AlarmChange> transit(AlarmState to, WallTime wall);
+    AlarmChange transit(AlarmState to, WallTime wall);
+    AlarmChange activate(WallTime wall);
+    AlarmChange deactivate(WallTime wall);
+    /// Nothing: the point does not say.
     std::optional<bool> conditionHolds(const ImageSlot &slot, SteadyTime now) const;
+    std::optional<bool> compares(const Value &value) const;
+    SteadyTime staleFrom(const ImageSlot &slot) const;
+    void watchAge(const ImageSlot &slot, SteadyTime now);
 
     const AlarmDefinition *m_definition;
     AlarmState m_state = AlarmState::Normal;
     std::optional<SteadyTime> m_pendingSince; ///< the condition differs from the state since
+    std::chrono::nanoseconds m_pendingBefore{0}; ///< time of the delay that passed before a bad value held it
+    std::optional<SteadyTime> m_watchedSince; ///< first evaluate()
     std::optional<SteadyTime> m_nextDue;
     WallTime m_since{};
     std::uint64_t m_occurrences = 0;

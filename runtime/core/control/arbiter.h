@@ -5,6 +5,7 @@
 // One owner per output at a time: a request of lower priority than a living claim of another owner is Rejected; one of
 // equal or higher priority takes the claim over. Latest value wins: a request for an output whose earlier
 // command still waits to be sent supersedes it.
+// All times are of the injected clock. No call costs more than the number of commands that are in flight.
 #pragma once
 
 #include "core/design/design.h"
@@ -34,7 +35,7 @@ struct ControlRequest {
     QString owner;   ///< who claims the output: a trigger's id, "user:NAME"
     QString reason;  ///< "trigger-id#run"
     std::uint64_t run = 0; ///< trigger run, 0: none
-    SteadyTime computedFrom{}; ///< freeze time of the image it was computed from
+    SteadyTime computedFrom{}; ///< freeze time of the image it was computed from; {}: of none (a user's request)
     std::chrono::nanoseconds claimTtl{std::chrono::seconds(3)}; ///< 3 x the trigger's period
 };
 
@@ -56,24 +57,35 @@ public:
     Arbiter(const Design &design, CommandId firstCommand);
 
     /// Takes a request. The answer is the command with its state: Queued (the caller sees it again in due()), or final
-    /// at once: Rejected (no such output, not a finite number, image older than the claim's time to live, a higher
-    /// owner; error "control.*"), NotNeeded (equals the last confirmed value and nothing is under way).
-    /// Values outside min..max are clamped, changes beyond the ramp are cut to what the ramp allows now.
+    /// at once: Rejected ("control.noOutput": no such output; "control.notANumber": not a finite number;
+    /// "control.imageTooOld": image older than the claim's time to live; "control.higherOwner": the output belongs to a
+    /// higher priority), NotNeeded (the device holds this value already and nothing is under way).
+    /// Values outside min..max are clamped, changes beyond the ramp are cut to what the ramp allows now. The ramp counts
+    /// from the last value that went to the device; the first write after a start is not ramped.
     /// `superseded` gets the waiting command that this one replaces, if any, in its final state.
     ControlCommand request(const ControlRequest &request, SteadyTime now, WallTime wall,
                            std::optional<ControlCommand> &superseded);
-    /// Commands that may be sent now: at most one under way per output, not before its minimum interval. They are Sent
-    /// from here on.
+    /// Commands that may be sent now, highest priority first, then in order of request: at most one under way per
+    /// output, not before its minimum interval. They are Sent from here on. A value is cut once more when the write
+    /// before it left the device elsewhere than expected.
     std::vector<ControlCommand> due(SteadyTime now);
-    /// When due() may have something next; nothing when no command waits.
+    /// When due() may have something next; nothing when no command waits for a time.
     std::optional<SteadyTime> nextDue() const;
-    /// The driver's answer for a Sent command; gives it back in its final state (nothing for an unknown id).
+    /// The driver's answer for a Sent command; gives it back in its final state (nothing for an unknown id, such as
+    /// one that has expired). `state` is Confirmed, Mismatch, TimedOut or Rejected.
     std::optional<ControlCommand> finish(CommandId id, CommandState state, const Value &readBack, const Error &error,
                                          SteadyTime now);
-    /// Commands whose deadline has passed without an answer, now TimedOut.
+    /// Commands that ended without an answer of their own: TimedOut when their deadline has passed, NotNeeded when the
+    /// write before them was confirmed with the same value.
     std::vector<ControlCommand> expire(SteadyTime now);
+    /// When expire() has something next; nothing when nothing is in flight. In the past: at once.
+    std::optional<SteadyTime> nextExpiry() const;
     /// Ends every waiting command as Rejected ("control.stopping"): orderly stop.
     std::vector<ControlCommand> rejectWaiting();
+    /// What the device holds is not known any more (it was away, and may have restarted): the next request is written
+    /// even when it equals the last confirmed value. The ramp goes on from that value.
+    void forget(PointHandle point);
+    /// Commands that are not final.
     std::size_t inFlight() const;
 
     struct Claim {
@@ -87,17 +99,33 @@ public:
 private:
     struct Output {
         const WritePolicy *policy = nullptr;
+        QString name;
         Claim claim;
         std::optional<ControlCommand> waiting;
         std::optional<ControlCommand> sent;
-        Value lastConfirmed;
-        std::optional<double> lastWritten; ///< for the ramp
-        SteadyTime lastWrittenAt{};
+        Value lastConfirmed;               ///< null: not known
+        std::optional<double> rampFrom;    ///< what the device was last known to hold
+        SteadyTime rampSince{};            ///< when that was sent
+        std::optional<SteadyTime> lastSent; ///< for the minimum interval
         bool hasClaim = false;
-        bool hasWritten = false;
+        bool isActive = false; ///< in m_active
     };
+    using Verdict = std::optional<Error>;
+    Verdict refusal(const Output *output, const ControlRequest &request, SteadyTime now) const;
+    static Value limited(const Output &output, const Value &value, SteadyTime now);
+    static bool equalsConfirmed(const Output &output, const Value &value);
+    static SteadyTime sendableAt(const Output &output);
+    Output *outputOf(PointHandle point);
+    ControlCommand send(Output &output, SteadyTime now);
+    void end(std::optional<ControlCommand> &command, CommandState state, Error error,
+             std::vector<ControlCommand> &ended);
+    /// Forgets outputs from m_active that have nothing in flight.
+    void tidy();
+
     std::unordered_map<PointHandle, Output> m_outputs;
-    std::unordered_map<CommandId, PointHandle> m_sent;
+    std::vector<Output *> m_active; ///< outputs with a command in flight
+    std::unordered_map<CommandId, Output *> m_sent;
+    std::vector<ControlCommand> m_notNeeded; ///< final, not yet given out by expire()
     CommandId m_next;
 };
 

@@ -3,12 +3,23 @@
 // Windows never move: their borders are multiples of the size in the site's local day when the size divides a day
 // (quarter-hours at :00 :15 :30 :45 local, also over a change of DST), else multiples of UTC. A window is stamped with
 // its start. The first window after a start, and one with a gap, is partial: its good share is below 1.
+// No window is given out twice, even when the wall clock is set back.
+//
+// What the folds mean:
+//   mean, min, max, sum   over the good samples of all inputs.
+//   timeWeightedMean      a value holds until the next sample of its input, at most maxGap; pooled over the inputs.
+//   integral              trapezoids between good samples at most maxGap apart, in value x hours, summed over the
+//                         inputs. Longer gaps add nothing. A trapezoid over a border is cut at the border. At the end
+//                         of a window, where the next sample is not known yet, the last good value holds.
 #pragma once
 
 #include "core/design/design.h"
 #include "core/sample.h"
 
 #include <QTimeZone>
+
+#include <unordered_map>
+#include <vector>
 
 namespace gridloom {
 
@@ -25,47 +36,76 @@ struct WindowResult {
 
 class TumblingWindow {
 public:
-    /// `aggregation` outlives the window.
-    TumblingWindow(const Aggregation &aggregation, const QTimeZone &zone);
+    /// `aggregation` outlives the window. `design` is asked for the periods of the inputs: three of them are the
+    /// longest gap when the aggregation's maxGap is 0.
+    TumblingWindow(const Aggregation &aggregation, const QTimeZone &zone, const Design &design);
 
-    /// A sample of one of the inputs, in order of time per point. Bad and non-finite values are counted as offered
-    /// and not used. Samples after the window's end wait for close() (call close() first).
+    /// A sample of one of the inputs, in order of time per point; of other points it takes no notice. Bad, stale
+    /// (UncertainLastUsable) and non-finite values are counted as offered and not used. A sample after the window's
+    /// end waits for close(), so adding a whole batch first and closing then loses nothing; one before the window's
+    /// start comes too late to be counted and only says which value holds. Does not allocate in steady state.
     void add(const Sample &sample);
-    /// The results of every window that ended by `now`, oldest first (at most one with samples; empty windows in
-    /// between are skipped). Opens the window that contains `now`.
+    /// The results of every window that ended by `now`, oldest first; windows without samples and without a value that
+    /// holds over them are skipped. Opens the window that contains `now`. When the wall clock was set back: times whose
+    /// window was given out already are waited for; otherwise the open window ends early, partial.
     std::vector<WindowResult> close(WallTime now);
-    /// End of the open window: when close() has something to do. Nothing before the first call of close().
+    /// When close() has something to do: the end of the open window, or a time in the past after the wall clock was
+    /// set back. Nothing before the first call of close().
     std::optional<WallTime> nextClose() const;
-    /// The result as it would be if the window closed at `now`: for a live view of a running window.
+    /// The result as it would be if the window ended at `now`: for a live view of a running window.
     WindowResult preview(WallTime now) const;
 
-    /// Start of the window of `size` that contains `t`.
+    /// Start of the window of `size` that contains `t`. Local windows are the longest spans in which the local time of
+    /// day stays within one multiple of the size; local time that repeats (end of DST) makes windows of its own when
+    /// the size divides the shift (25 hours a day, 100 quarter-hours), else it makes one window longer.
     static WallTime windowStart(WallTime t, Milliseconds size, const QTimeZone &zone);
+    /// End of the window that starts at `start`.
     static WallTime windowEnd(WallTime start, Milliseconds size, const QTimeZone &zone);
 
 private:
+    using Microseconds = std::chrono::microseconds;
     struct Input {
-        PointHandle point = kNoPoint;
+        Microseconds maxGap{0};
         bool hasLast = false; ///< a good value holds since lastTime
+        bool isBroken = false; ///< Integral: a bad sample came after it
         double last = 0.0;
         WallTime lastTime{};
-        double area = 0.0;        ///< integral of value * time (s), by the rule of the fold
-        double coveredS = 0.0;
+        double area = 0.0;       ///< value x seconds
+        Microseconds covered{0}; ///< of the window
+        std::uint32_t waiting = 0; ///< its samples in m_waiting
     };
-    Input &inputOf(PointHandle point);
-    void holdUntil(Input &input, WallTime t) const;
-    WindowResult result(WallTime end) const;
-    void reset(WallTime start);
+    struct Span {
+        WallTime from, to;
+    };
+    void take(Input &input, const Sample &sample);
+    void count(double value, Quality quality);
+    /// The part of the window up to `until` in which the input's last value holds.
+    Span heldSpan(const Input &input, WallTime until) const;
+    void extendTo(Input &input, double value, WallTime t);
+    bool hasCoverage() const;
+    WallTime nextOfInterest(WallTime now) const;
+    void takeWaiting();
+    void dropWaiting();
+    WindowResult result(WallTime until, WallTime end) const;
+    Value foldedValue(double area, Microseconds covered) const;
+    void open(WallTime start, WallTime openedAt);
+    WallTime firstFree(WallTime now) const;
+    void rememberGivenOut();
 
     const Aggregation &m_aggregation;
     QTimeZone m_zone;
     std::vector<Input> m_inputs;
-    std::optional<WallTime> m_start;
+    std::unordered_map<PointHandle, std::size_t> m_inputOf;
+    std::vector<Sample> m_waiting;   ///< after the open window's end
+    std::vector<Span> m_givenOut;    ///< times whose windows are over, in order of giving out; one without clock steps
+    std::optional<WallTime> m_start; ///< of the open window
     WallTime m_end{};
     WallTime m_openedAt{};
+    WallTime m_latest{}; ///< newest sample of the open window
+    std::optional<WallTime> m_setBackTo; ///< a sample came from so long before the window that the clock must have moved
     double m_sum = 0.0, m_min = 0.0, m_max = 0.0;
     std::uint64_t m_count = 0, m_offered = 0;
-    bool m_isFirst = true;
+    Quality m_worst = Quality::Good;
 };
 
 } // namespace gridloom
