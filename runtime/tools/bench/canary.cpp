@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/bench/canary.h"
+
+#include <QFile>
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace gridloom {
+
+namespace {
+constexpr std::chrono::milliseconds kPeriod{100};
+constexpr std::size_t kBlock = 4096;
+
+bool writeBlock(int file, char fill)
+{
+    std::array<char, kBlock> block;
+    block.fill(fill);
+    return ::pwrite(file, block.data(), block.size(), 0) == static_cast<ssize_t>(block.size())
+        && ::fdatasync(file) == 0;
+}
+} // namespace
+
+Result<void> Canary::start(const QString &folder)
+{
+    stop();
+    const QByteArray path = QFile::encodeName(folder + QLatin1String("/canary"));
+    m_file = ::open(path.constData(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    if (m_file < 0 || !writeBlock(m_file, 0))
+        return Error{QStringLiteral("bench.canary"), QStringLiteral("%1 cannot be written: %2")
+                                                         .arg(QFile::decodeName(path),
+                                                              QString::fromLocal8Bit(std::strerror(errno)))};
+    m_isStopping = false;
+    m_writes.clear();
+    m_thread = std::thread([this] { run(); });
+    return {};
+}
+
+void Canary::stop()
+{
+    if (m_thread.joinable()) {
+        {
+            const std::lock_guard lock(m_mutex);
+            m_isStopping = true;
+        }
+        m_stopRequested.notify_one();
+        m_thread.join();
+    }
+    if (m_file >= 0)
+        ::close(std::exchange(m_file, -1));
+}
+
+void Canary::run()
+{
+    SteadyTime due = std::chrono::steady_clock::now();
+    char fill = 0;
+    std::unique_lock lock(m_mutex);
+    for (;;) {
+        m_stopRequested.wait_until(lock, due, [this] { return m_isStopping; });
+        if (m_isStopping)
+            return;
+        lock.unlock();
+        const SteadyTime begin = std::chrono::steady_clock::now();
+        // A full disk ends the writes, not the run: the summary's n then tells.
+        const bool written = writeBlock(m_file, ++fill);
+        const SteadyTime end = std::chrono::steady_clock::now();
+        lock.lock();
+        if (written)
+            m_writes.emplace_back(begin, std::chrono::duration<double, std::milli>(end - begin).count());
+        due = std::max(due + kPeriod, end);
+    }
+}
+
+Summary Canary::evaluate(SteadyTime from, SteadyTime to) const
+{
+    std::vector<double> ms;
+    for (const auto &[begin, duration] : m_writes)
+        if (begin > from && begin <= to)
+            ms.push_back(duration);
+    return summarize(std::move(ms));
+}
+
+} // namespace gridloom
