@@ -125,16 +125,19 @@ struct AlarmSet {
 
 enum class OverlapMode : std::uint8_t { Skip, Queue, Latest };
 
+struct OnChangeTrigger {
+    QList<PointHandle> points;
+    double deadband = 0.0;
+    Milliseconds forDuration{0}; ///< the change must last so long
+};
+struct PeriodicTrigger {
+    Milliseconds period{1'000}; ///< >= 10 ms
+    Milliseconds phase{0};
+};
+
 struct Trigger {
-    struct OnChange {
-        QList<PointHandle> points;
-        double deadband = 0.0;
-        Milliseconds forDuration{0}; ///< the change must last so long
-    };
-    struct Periodic {
-        Milliseconds period{1'000}; ///< >= 10 ms
-        Milliseconds phase{0};
-    };
+    using OnChange = OnChangeTrigger;
+    using Periodic = PeriodicTrigger;
     QString id;
     QString name;
     bool isEnabled = true;

@@ -25,7 +25,8 @@ struct DesignFault {
     int line = 0;    ///< 1-based, of syntax errors in JSON and Lua; 0: not known
     QString code;    ///< stable, `design.reason`, such as "design.unknownPoint"
     QString message; ///< what is wrong and what to do
-    /// "devices/meter1.json/points/3/address: message", the way logs and --check print it.
+    /// "devices/meter1.json/points/3/address: message" or, with a line, "triggers/peak.lua:7: message": the way logs and
+    /// --check print it.
     QString text() const;
 };
 
@@ -40,7 +41,7 @@ struct DesignContext {
 
 struct ParsedDesign {
     std::shared_ptr<const Design> design; ///< null when there is any fault
-    std::vector<DesignFault> faults;      ///< every one, in order of path
+    std::vector<DesignFault> faults;      ///< every one (beyond 10,000 their number), in order of path
 };
 
 /// Parses and checks everything; never stops at the first fault. Pure.
@@ -48,7 +49,7 @@ ParsedDesign parseDesign(const DesignDocument &document, const DesignContext &co
 
 /// The canonical form of semantics ("Deployment and design files"): one UTF-8 object {path: content} with keys sorted
 /// by bytes, no white space, integers as digits, doubles shortest, Lua as text with LF. Files that are not part of a
-/// design (README, notes) are left out. Error "design.syntax" when a JSON file does not parse.
+/// design (README, notes) are left out. Error with the first fault's code, such as "design.syntax", when a file cannot be read.
 Result<QByteArray> canonicalForm(const DesignDocument &document);
 /// SHA-256 of those bytes as 64 lower-case hex digits.
 QByteArray revisionHash(const QByteArray &canonicalForm);

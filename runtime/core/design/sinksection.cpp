@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// sinks/ID.json: outbound connections and what they publish.
+#include "core/design/nearestname.h"
+#include "core/design/sections.h"
+
+namespace gridloom {
+
+namespace {
+
+constexpr qsizetype kMostPublications = 10'000;
+constexpr qsizetype kMostPoints = 10'000;
+
+const Device *readDeviceOf(DesignScope &scope, ObjectReader &reader)
+{
+    const QString id = reader.text(u"device");
+    const auto device = scope.design.devices.find(id);
+    if (device != scope.design.devices.end())
+        return &device->second;
+    const auto &files = scope.files.in(DesignFolder::Devices);
+    if (id.isEmpty() || files.count(id) > 0)
+        return nullptr; // the text or the device's file is a fault already
+    QStringList known;
+    for (const auto &[deviceId, part] : files)
+        known.append(deviceId);
+    reader.fault(u"device", "design.unknownDevice",
+                 QStringLiteral("there is no device %1%2; name a device by its id")
+                     .arg(describe(id), reader.faults().mayStillSuggest() ? suggestion(id, known) : QString()));
+    return nullptr;
+}
+
+QList<PointHandle> pointsOf(ObjectReader &reader, const Device &device, const std::vector<PlacedText> &wanted)
+{
+    QList<PointHandle> handles;
+    QStringList known;
+    for (const Point &point : device.points) {
+        known.append(point.id);
+        if (!reader.has(u"points"))
+            handles.append(point.handle);
+    }
+    for (const PlacedText &id : wanted) {
+        const auto at = known.indexOf(id.text);
+        if (at >= 0)
+            handles.append(device.points.at(at).handle);
+        else
+            reader.faultAt(id.pointer, "design.unknownPoint",
+                           QStringLiteral("device \"%1\" has no point %2%3; name a point by its id alone")
+                               .arg(device.id, describe(id.text),
+                                    reader.faults().mayStillSuggest() ? suggestion(id.text, known) : QString()));
+    }
+    return handles;
+}
+
+Publication readPublication(DesignScope &scope, ObjectReader &reader)
+{
+    Publication publication;
+    publication.id = reader.id(u"id");
+    const auto wanted = reader.texts(u"points", kMostPoints);
+    if (const Device *device = readDeviceOf(scope, reader)) {
+        publication.device = device->name;
+        publication.points = pointsOf(reader, *device, wanted);
+    }
+    publication.period = reader.duration(u"periodMs", kShortestPeriod, publication.period);
+    publication.qos = static_cast<int>(reader.integer(u"qos", 0, 2, publication.qos));
+    reader.finish();
+    return publication;
+}
+
+} // namespace
+
+void readSinks(DesignScope &scope)
+{
+    UniqueWords sinkNames("design.duplicateName");
+    scope.forEachPart(DesignFolder::Sinks, sinkNames, [&](ObjectReader &reader, const QString &id, const QString &name) {
+        SinkDefinition sink;
+        sink.id = id;
+        sink.name = name;
+        const QJsonObject *manifest = scope.plugins.read(reader, u"sink", QStringLiteral("sink"), sink.sink);
+        sink.params = PluginCatalog::params(reader, u"params", manifest, QStringLiteral("params"));
+        sink.publishesAlarms = reader.boolean(u"alarms", true);
+        UniqueWords ids("design.duplicateId");
+        for (ObjectReader &item : reader.children(u"publications", kMostPublications, false)) {
+            sink.publications.append(readPublication(scope, item));
+            ids.add(item, u"id", sink.publications.constLast().id);
+        }
+        scope.design.sinks.emplace(id, std::move(sink));
+    });
+}
+
+} // namespace gridloom
