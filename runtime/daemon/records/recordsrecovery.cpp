@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a RecordsStore takes over what the last run left: the part that runs once, before the threads start.
+#include "daemon/records/recordsstore.h"
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace gridloom {
+
+struct RecordsStore::Recovery {
+    std::unique_ptr<RecordsDatabase> database; ///< null when it cannot be opened now
+    IdBounds bounds;
+    bool hasBounds = false;
+    bool isDamaged = false;
+    std::uint64_t lastLog = 0;
+    QSet<MessageKey> acknowledged;
+    QStringList moved;   ///< logs to remove
+    QStringList waiting; ///< logs for the checkpointer to try again
+};
+
+Result<void> RecordsStore::open(const QString &folder)
+{
+    if (!QDir().mkpath(folder)) {
+        return Error{QStringLiteral("records.folder"),
+                     QStringLiteral("the folder %1 cannot be created; check its owner and the disk").arg(folder)};
+    }
+    if (const auto locked = lockFolder(folder); !locked)
+        return locked;
+    Recovery recovery;
+    recover(folder, recovery);
+    settleOutbox(recovery);
+    chooseFirstFree(recovery);
+    startLog(folder, recovery);
+    return {};
+}
+
+// The kernel releases the lock with the process, however that ends.
+Result<void> RecordsStore::lockFolder(const QString &folder)
+{
+    m_lock = ::open(QFile::encodeName(folder).constData(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (m_lock >= 0 && ::flock(m_lock, LOCK_EX | LOCK_NB) == 0)
+        return {};
+    const int code = errno;
+    if (m_lock >= 0)
+        ::close(m_lock);
+    const bool isTaken = m_lock >= 0 && code == EWOULDBLOCK;
+    m_lock = -1;
+    if (isTaken)
+        return Error{QStringLiteral("records.inUse"),
+                     QStringLiteral("another process uses %1; stop it or give another state folder").arg(folder)};
+    return Error{QStringLiteral("records.folder"), QStringLiteral("%1 cannot be opened: %2").arg(folder,
+                 QString::fromLocal8Bit(std::strerror(code)))};
+}
+
+void RecordsStore::recover(const QString &folder, Recovery &recovery)
+{
+    QStringList faults;
+    auto database = RecordsDatabase::open(folder + QStringLiteral("/records.db"), m_options.retention, true,
+                                          m_clock.wallNow(), faults);
+    recovery.isDamaged = !faults.isEmpty();
+    for (const QString &fault : std::as_const(faults))
+        addFault(fault);
+    if (database) {
+        recovery.database = std::move(database).value();
+        recovery.bounds = recovery.database->bounds();
+        recovery.hasBounds = recovery.database->hasBounds();
+        if (auto outbox = recovery.database->outbox())
+            m_pendingOutbox = std::move(outbox).value();
+        else
+            addFault(outbox.error().message);
+    } else {
+        addFault(database.error().message);
+    }
+
+    QDir dir(folder);
+    // Never used under its own name yet.
+    for (const QString &name : dir.entryList({QStringLiteral("records-*.log.new")}, QDir::Files))
+        dir.remove(name);
+    for (const QString &name : dir.entryList({QStringLiteral("records-*.log")}, QDir::Files, QDir::Name)) {
+        const std::uint64_t number = name.mid(8).chopped(4).toULongLong();
+        if (Checkpointer::logPath(folder, number) != folder + QLatin1Char('/') + name)
+            continue;
+        recovery.lastLog = std::max(recovery.lastLog, number);
+        recoverLog(dir.filePath(name), recovery);
+    }
+}
+
+void RecordsStore::recoverLog(const QString &path, Recovery &recovery)
+{
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly)) {
+        addFault(QStringLiteral("%1 cannot be read: %2; check the disk").arg(path, file.errorString()));
+        return;
+    }
+    const LogContents log = readLog(file.readAll());
+    if (log.firstDamage >= 0) {
+        recovery.isDamaged = true;
+        const auto aside = keepAside(path, m_clock.wallNow());
+        addFault(QStringLiteral("%1 was damaged: %2 bytes from offset %3 on cannot be read. The bad file is kept as %4; "
+                                "examine or delete it.")
+                     .arg(path).arg(log.damagedBytes).arg(log.firstDamage)
+                     .arg(aside ? QFileInfo(aside.value()).fileName() : aside.error().message));
+    }
+    recovery.bounds.raise(log.bounds);
+    recovery.hasBounds = recovery.hasBounds || log.hasBounds;
+
+    // By hand and not by reading the database again: so a disk that takes no transaction now loses no message.
+    const RecordNumber lastMoved = recovery.database ? recovery.database->lastMoved() : 0;
+    for (const NumberedRecord &r : log.records) {
+        if (r.number <= lastMoved)
+            continue;
+        if (const auto *entry = std::get_if<OutboxEntry>(&r.record))
+            m_pendingOutbox.push_back(*entry);
+        else if (const auto *a = std::get_if<OutboxAcknowledged>(&r.record))
+            recovery.acknowledged.insert({a->sink, a->messageId});
+    }
+    if (recovery.waiting.isEmpty() && recovery.database) {
+        const auto moved = recovery.database->move(log);
+        if (moved) {
+            recovery.moved << path;
+            return;
+        }
+        addFault(moved.error().message);
+    }
+    recovery.waiting << path;
+}
+
+// What is left, each message once: one saved from a damaged database can stand in a log as well.
+void RecordsStore::settleOutbox(const Recovery &recovery)
+{
+    std::erase_if(m_pendingOutbox, [&](const OutboxEntry &entry) {
+        const MessageKey key(entry.sink, entry.message.id);
+        if (recovery.acknowledged.contains(key) || m_outbox.contains(key))
+            return true;
+        m_outbox.insert(key);
+        return false;
+    });
+    m_outboxCount = static_cast<std::uint64_t>(m_outbox.size());
+}
+
+void RecordsStore::chooseFirstFree(const Recovery &recovery)
+{
+    m_firstFree = recovery.bounds;
+    if (recovery.isDamaged && recovery.hasBounds)
+        m_firstFree = m_firstFree.plus(kReserve); // the newest bounds may lie in what was lost
+    if (recovery.isDamaged && !recovery.hasBounds) {
+        // Everything that knew the numbers is gone. No run of less than a thousand a second since 1970 came so far.
+        const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(m_clock.wallNow().time_since_epoch());
+        m_firstFree = m_firstFree.plus(static_cast<std::uint64_t>(std::max<std::int64_t>(now.count(), 0)));
+    }
+    m_seen = m_firstFree;
+    m_lastNumber = m_firstFree.record - 1;
+    m_lastReported = m_lastNumber;
+}
+
+// The log that this run begins with holds the bounds before any number is given out; only then do old logs go.
+void RecordsStore::startLog(const QString &folder, Recovery &recovery)
+{
+    m_reserved = m_firstFree.plus(kReserve);
+    QByteArray head = logHeader();
+    encodeBounds(head, m_reserved);
+    auto log = AppendFile::create(Checkpointer::logPath(folder, ++recovery.lastLog), head);
+    if (log) {
+        m_log = std::move(log).value();
+        m_logHasBounds = true;
+        m_logBytes += static_cast<std::uint64_t>(head.size());
+    } else {
+        addFault(log.error().message);
+    }
+    for (const QString &path : std::as_const(recovery.moved))
+        QFile::remove(path);
+    recovery.database.reset();
+    m_checkpointer = std::make_unique<Checkpointer>(
+        Checkpointer::Place{folder, folder + QStringLiteral("/records.db"), recovery.lastLog + 1, m_options.retention},
+        m_clock, [this](const QString &fault) { addFault(fault); });
+    for (const QString &path : std::as_const(recovery.waiting))
+        m_checkpointer->moveLog(path);
+    m_thread = std::thread([this] { run(); });
+}
+
+} // namespace gridloom

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// RecordsStore: alarms, control records, trigger runs and the outbox, durable once they are reported as committed. The
+// engine appends without ever waiting; a thread of its own writes everything that waits as one group to a log and
+// confirms it by one fdatasync. Closed logs go to records.db by the Checkpointer. docs/records.md has the whole picture.
+// Periods here are real time: a disk does not turn faster with --speed.
+#pragma once
+
+#include "core/boundedqueue.h"
+#include "daemon/records/checkpointer.h"
+#include "sdk/records.h"
+
+#include <QSet>
+#include <QStringList>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+namespace gridloom {
+
+struct RecordsOptions {
+    /// How often closed logs are moved into records.db; 1 ms or more.
+    std::chrono::milliseconds checkpointPeriod{10'000};
+    /// Low-wear profile: at most one commit in this time, 0 to 1 s; 0: the next commit starts when the last returned.
+    std::chrono::milliseconds durableCommit{0};
+    RecordsRetention retention;
+};
+
+class RecordsStore final : public Records {
+public:
+    RecordsStore(const RecordsOptions &options, const Clock &clock) : m_options(options), m_clock(clock) {}
+    ~RecordsStore() override { close(); }
+
+    /// Takes over `folder` (records.db and records-N.log) as any crash left it, and starts the threads. Blocks on the
+    /// disk. Once, before anything else. Errors "records.folder" and "records.inUse"; damage is no error, see faults().
+    Result<void> open(const QString &folder);
+    /// Commits and reports what waits, moves everything into records.db, ends the threads. Idempotent; the thread
+    /// that opened it, when append() is called no more.
+    void close();
+    /// Damage and lasting refusals of the disk since the last call, for an alarm to name. Any thread.
+    QStringList takeFaults();
+
+    RecordNumber append(Record record) override;
+    void setCommitted(std::function<void(const CommitReport &)> committed) override;
+    std::vector<OutboxEntry> pendingOutbox() const override { return m_pendingOutbox; }
+    /// A start skips up to 100,000 numbers of each kind: what an earlier run used last need not have reached the disk.
+    std::uint64_t nextMessageId() const override { return m_firstFree.message; }
+    std::uint64_t nextRun() const override { return m_firstFree.run; }
+    std::uint64_t nextCommand() const override { return m_firstFree.command; }
+    RecordsStatistics statistics() const override;
+
+private:
+    using RealTime = std::chrono::steady_clock::time_point;
+    struct Recovery;
+    /// How far the bounds in the log lie ahead of the numbers seen. Numbers that never come by here (runs without a
+    /// record, messages not appended yet) must fit into half of it.
+    static constexpr std::uint64_t kReserve = 100'000;
+
+    Result<void> lockFolder(const QString &folder);
+    void recover(const QString &folder, Recovery &recovery);
+    void recoverLog(const QString &path, Recovery &recovery);
+    void settleOutbox(const Recovery &recovery);
+    void chooseFirstFree(const Recovery &recovery);
+    void startLog(const QString &folder, Recovery &recovery);
+    void addFault(const QString &fault);
+
+    // The records thread.
+    void run();
+    RealTime nextWakeUp() const;
+    void gather();
+    void commit();
+    bool encodeGroup();
+    void countOutbox(const Record &record);
+    Result<void> writeGroup(bool mustSync);
+    void report(Result<void> result);
+    void syncAcknowledgements();
+    void rotate(RealTime patience);
+    void leaveBrokenLog();
+    void finish();
+
+    const RecordsOptions m_options;
+    const Clock &m_clock;
+    int m_lock = -1;
+    std::function<void(const CommitReport &)> m_committed;
+    std::vector<OutboxEntry> m_pendingOutbox;
+    IdBounds m_firstFree;
+    RecordNumber m_lastNumber = 0; ///< given out by append()
+    BoundedQueue<NumberedRecord> m_queue{4096};
+    std::unique_ptr<Checkpointer> m_checkpointer;
+
+    // The records thread's own.
+    AppendFile m_log;
+    bool m_logHasRecords = false;
+    bool m_logHasBounds = false;
+    QByteArray m_buffer;
+    std::vector<NumberedRecord> m_group;
+    RecordNumber m_lastReported = 0;
+    IdBounds m_seen;     ///< first free by the records that came by
+    IdBounds m_reserved; ///< what the log says
+    QSet<MessageKey> m_outbox;
+    RealTime m_earliestCommit{};
+    RealTime m_nextRotation{};
+    RealTime m_syncBy = RealTime::max(); ///< acknowledgements written but not synced
+    std::chrono::milliseconds m_backOff{0};
+
+    std::atomic<std::uint64_t> m_appendedCount{0}, m_committedCount{0}, m_failedCount{0}, m_commitCount{0};
+    std::atomic<std::uint64_t> m_logBytes{0}, m_outboxCount{0};
+    std::atomic<double> m_lastCommitMs{0};
+    std::mutex m_faultsMutex;
+    QStringList m_faults;
+    std::thread m_thread;
+};
+
+} // namespace gridloom
