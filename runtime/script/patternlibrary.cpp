@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// string.find, match, gmatch and gsub on PatternMatcher; results as in the reference manual 5.4, 6.4.
+#include "script/luasandbox.h"
+#include "script/luavalue.h"
+#include "script/patternmatcher.h"
+#include "script/sandboxlibrary.h"
+
+#include <cstring>
+#include <string>
+
+namespace gridloom {
+
+namespace {
+// Takes the anchor off a pattern.
+bool takeAnchor(std::string_view &pattern)
+{
+    const bool isAnchored = pattern.starts_with('^');
+    if (isAnchored)
+        pattern.remove_prefix(1);
+    return isAnchored;
+}
+
+// A relative start position as an offset; beyond the end where it is.
+std::size_t startOffset(lua_Integer position, std::size_t length)
+{
+    if (position > 0)
+        return static_cast<std::size_t>(position) - 1;
+    if (position == 0 || position < -static_cast<lua_Integer>(length))
+        return 0;
+    return length - static_cast<std::size_t>(-position);
+}
+
+int findPlain(lua_State *L, std::string_view subject, std::string_view wanted, std::size_t from)
+{
+    LuaSandbox::of(L).charge(L, (subject.size() - from + wanted.size()) / 4 + 1);
+    // memmem is linear; std::string_view::find is quadratic at worst.
+    const void *found = memmem(subject.data() + from, subject.size() - from, wanted.data(), wanted.size());
+    if (!found) {
+        lua_pushnil(L);
+        return 1;
+    }
+    const auto offset = static_cast<lua_Integer>(static_cast<const char *>(found) - subject.data());
+    lua_pushinteger(L, offset + 1);
+    lua_pushinteger(L, offset + static_cast<lua_Integer>(wanted.size()));
+    return 2;
+}
+
+int findOrMatch(lua_State *L, bool isFind)
+{
+    const std::string_view subject = checkText(L, 1);
+    std::string_view pattern = checkText(L, 2);
+    const std::size_t from = startOffset(luaL_optinteger(L, 3, 1), subject.size());
+    if (from > subject.size()) {
+        lua_pushnil(L);
+        return 1;
+    }
+    if (isFind && (lua_toboolean(L, 4) || pattern.find_first_of("^$*+?.([%-") == std::string_view::npos))
+        return findPlain(L, subject, pattern, from);
+    const bool isAnchored = takeAnchor(pattern);
+    PatternMatcher matcher(L, subject, pattern);
+    for (const char *s = subject.data() + from; s <= matcher.end(); ++s) {
+        if (const char *end = matcher.matchAt(s)) {
+            if (!isFind)
+                return matcher.pushCaptures(s, end, true);
+            lua_pushinteger(L, s - matcher.begin() + 1);
+            lua_pushinteger(L, end - matcher.begin());
+            return matcher.pushCaptures(s, end, false) + 2;
+        }
+        if (isAnchored)
+            break;
+    }
+    lua_pushnil(L);
+    return 1;
+}
+
+int find(lua_State *L)
+{
+    return findOrMatch(L, true);
+}
+
+int match(lua_State *L)
+{
+    return findOrMatch(L, false);
+}
+
+// Upvalues: subject, pattern, offset to go on from, end of the last match (-1: none).
+int gmatchStep(lua_State *L)
+{
+    const std::string_view subject = checkText(L, lua_upvalueindex(1));
+    PatternMatcher matcher(L, subject, checkText(L, lua_upvalueindex(2)));
+    const lua_Integer lastEnd = lua_tointeger(L, lua_upvalueindex(4));
+    const char *s = subject.data() + lua_tointeger(L, lua_upvalueindex(3));
+    for (; s <= matcher.end(); ++s) {
+        const char *end = matcher.matchAt(s);
+        if (!end || end - matcher.begin() == lastEnd)
+            continue;
+        for (const int upvalue : {3, 4}) {
+            lua_pushinteger(L, end - matcher.begin());
+            lua_replace(L, lua_upvalueindex(upvalue));
+        }
+        return matcher.pushCaptures(s, end, true);
+    }
+    return 0;
+}
+
+int gmatch(lua_State *L)
+{
+    const std::string_view subject = checkText(L, 1);
+    checkText(L, 2);
+    const std::size_t from = startOffset(luaL_optinteger(L, 3, 1), subject.size());
+    lua_settop(L, 2);
+    lua_pushinteger(L, static_cast<lua_Integer>(std::min(from, subject.size() + 1)));
+    lua_pushinteger(L, -1);
+    lua_pushcclosure(L, &gmatchStep, 4);
+    return 1;
+}
+
+void appendTo(lua_State *L, std::string &out, std::string_view text)
+{
+    if (out.size() + text.size() > LuaSandbox::kMaxString)
+        luaL_error(L, "string.gsub: the result is longer than %d bytes", static_cast<int>(LuaSandbox::kMaxString));
+    out.append(text);
+}
+
+// A replacement text with its %0 to %9 and %%.
+void appendExpanded(lua_State *L, std::string &out, PatternMatcher &matcher, const char *s, const char *end)
+{
+    const std::string_view text = checkText(L, 3);
+    LuaSandbox::of(L).charge(L, text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            appendTo(L, out, text.substr(i, 1));
+            continue;
+        }
+        const char c = ++i < text.size() ? text[i] : '\0';
+        if (c == '%') {
+            appendTo(L, out, "%");
+        } else if (c == '0') {
+            appendTo(L, out, {s, static_cast<std::size_t>(end - s)});
+        } else if (c > '0' && c <= '9') {
+            matcher.pushCapture(c - '1', s, end);
+            luaL_tolstring(L, -1, nullptr);
+            appendTo(L, out, checkText(L, -1));
+            lua_pop(L, 2);
+        } else {
+            luaL_error(L, "invalid use of '%%' in replacement string");
+        }
+    }
+}
+
+// Appends what replaces one match.
+void appendReplacement(lua_State *L, std::string &out, PatternMatcher &matcher, const char *s, const char *end)
+{
+    const std::string_view whole(s, static_cast<std::size_t>(end - s));
+    switch (lua_type(L, 3)) {
+    case LUA_TFUNCTION: {
+        lua_pushvalue(L, 3);
+        const int arguments = matcher.pushCaptures(s, end, true);
+        lua_call(L, arguments, 1);
+        break;
+    }
+    case LUA_TTABLE:
+        matcher.pushCapture(0, s, end);
+        lua_gettable(L, 3);
+        break;
+    default:
+        appendExpanded(L, out, matcher, s, end);
+        return;
+    }
+    if (!lua_toboolean(L, -1))
+        appendTo(L, out, whole);
+    else if (lua_isstring(L, -1))
+        appendTo(L, out, checkText(L, -1));
+    else
+        luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
+    lua_pop(L, 1);
+}
+
+int gsub(lua_State *L)
+{
+    const std::string_view subject = checkText(L, 1);
+    std::string_view pattern = checkText(L, 2);
+    const int kind = lua_type(L, 3);
+    luaL_argexpected(L, kind == LUA_TNUMBER || kind == LUA_TSTRING || kind == LUA_TFUNCTION || kind == LUA_TTABLE, 3,
+                     "string/function/table");
+    const lua_Integer most = luaL_optinteger(L, 4, static_cast<lua_Integer>(subject.size()) + 1);
+    const bool isAnchored = takeAnchor(pattern);
+    PatternMatcher matcher(L, subject, pattern);
+    std::string out; // of at most kMaxString bytes
+    const char *s = subject.data();
+    const char *lastEnd = nullptr;
+    lua_Integer count = 0;
+    while (count < most) {
+        const char *end = matcher.matchAt(s);
+        if (end && end != lastEnd) {
+            ++count;
+            appendReplacement(L, out, matcher, s, end);
+            s = lastEnd = end;
+        } else if (s < matcher.end()) {
+            appendTo(L, out, {s++, 1});
+        } else {
+            break;
+        }
+        if (isAnchored)
+            break;
+    }
+    appendTo(L, out, {s, static_cast<std::size_t>(matcher.end() - s)});
+    lua_pushlstring(L, out.data(), out.size());
+    lua_pushinteger(L, count);
+    return 2;
+}
+} // namespace
+
+void setPatternFunctions(lua_State *L)
+{
+    static constexpr luaL_Reg kFunctions[] = {
+        {"find", &find}, {"match", &match}, {"gmatch", &gmatch}, {"gsub", &gsub}, {nullptr, nullptr}};
+    luaL_setfuncs(L, kFunctions, 0);
+}
+
+} // namespace gridloom
