@@ -7,7 +7,8 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_AUTOMOC ON)
 # One -fPIC for libraries and executables alike, so that all of them can share one precompiled header.
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
-add_compile_options(-fPIC -Wall -Wextra -Wpedantic -Wnon-virtual-dtor -Woverloaded-virtual -Wshadow=local)
+add_compile_options(-fPIC -Wall -Wextra -Wpedantic -Wnon-virtual-dtor -Woverloaded-virtual -Wshadow=local
+    -Wno-missing-field-initializers) # designated initializers leave the rest at its default on purpose
 if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/supervisor.h"
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QLoggingCategory>
+#include <QSaveFile>
+
+namespace gridloom {
+
+namespace {
+Q_LOGGING_CATEGORY(lcDaemon, "gridloom.daemon")
+// An orderly stop ends within 10 s: what is not confirmed by then stays in flight in the account, and in the outbox.
+constexpr std::chrono::milliseconds kDrainLimit{8'000};
+}
+
+Supervisor::Supervisor(Options options, std::shared_ptr<const Design> design, std::unique_ptr<const Clock> clock)
+    : m_options(std::move(options)), m_design(std::move(design)), m_clock(std::move(clock)),
+      m_wakeUp([this] { takeSnapshots(); })
+{
+    m_snapshots.setWakeUp([this] { m_wakeUp.notify(); });
+    m_drainLimit.setSingleShot(true);
+    connect(&m_drainLimit, &QTimer::timeout, this, &Supervisor::finish);
+}
+
+Supervisor::~Supervisor() = default;
+
+Result<void> Supervisor::start(QList<QString> faults)
+{
+    m_uptime.start();
+    if (!QDir().mkpath(m_options.stateDir))
+        return Error{QStringLiteral("state.folder"),
+                     QStringLiteral("The state folder %1 cannot be created. Check --state-dir and its permissions.")
+                             .arg(m_options.stateDir)};
+    if (const auto opened = m_records.open(m_options.stateDir); !opened)
+        return opened;
+    faults += m_records.faults();
+    if (!m_options.statusSocket.isEmpty())
+        if (const auto listening = m_status.listen(m_options.statusSocket); !listening)
+            return listening;
+    Engine::Options options;
+    options.pluginDir = m_options.pluginDir;
+    options.stateDir = m_options.stateDir;
+    options.publish = [this](EngineSnapshot snapshot) { m_snapshots.push(std::move(snapshot)); };
+    for (const QString &name : m_options.statusPoints) {
+        const auto point = m_design->pointByName.constFind(name.toUtf8());
+        if (point == m_design->pointByName.constEnd())
+            return Error{QStringLiteral("status.unknownPoint"),
+                         QStringLiteral("--status-points names \"%1\", which the design does not have.").arg(name)};
+        options.watched.push_back(*point);
+    }
+    m_engine = std::make_unique<Engine>(m_design, *m_clock, m_records, std::move(options));
+    return m_engine->start(faults);
+}
+
+void Supervisor::stop()
+{
+    if (m_isDraining)
+        return;
+    m_isDraining = true;
+    m_drainTime.start();
+    m_engine->drain();
+    m_drainLimit.start(kDrainLimit);
+}
+
+void Supervisor::takeSnapshots()
+{
+    std::vector<EngineSnapshot> snapshots;
+    m_snapshots.drain(snapshots);
+    for (const EngineSnapshot &snapshot : snapshots) {
+        if (m_isFinished)
+            return;
+        report(snapshot, snapshot.isDraining ? "draining" : "running");
+        if (snapshot.isDraining)
+            finishWhenIdle(snapshot);
+    }
+}
+
+void Supervisor::finishWhenIdle(const EngineSnapshot &snapshot)
+{
+    if (snapshot.isIdle() && !m_engine->canDeliver())
+        finish();
+}
+
+void Supervisor::report(const EngineSnapshot &snapshot, const char *state)
+{
+    StatusContext context{.sequence = ++m_sequence,
+                          .uptimeS = static_cast<double>(m_uptime.elapsed()) * 1e-3,
+                          .state = state,
+                          .speed = m_options.speed,
+                          .design = *m_design,
+                          .records = m_records.statistics(),
+                          .requests = m_engine->driverStatistics(),
+                          .store = m_engine->storeStatistics(),
+                          .queues = {m_engine->inboxState()},
+                          .sinks = {},
+                          .process = readProcessUse()};
+    for (const auto &sink : m_engine->sinks())
+        context.sinks.push_back({sink->definition().id, sink->statistics()});
+    m_lastLine = statusLine(snapshot, context);
+    m_status.send(m_lastLine);
+}
+
+void Supervisor::finish()
+{
+    if (m_isFinished)
+        return;
+    m_isFinished = true;
+    m_drainLimit.stop();
+    const EngineSnapshot last = m_engine->stop([this] { m_records.close(); });
+    report(last, "stopped");
+    int exitCode = 0;
+    if (!m_options.report.isEmpty()) {
+        QSaveFile file(m_options.report);
+        if (!file.open(QIODevice::WriteOnly) || file.write(m_lastLine + '\n') < 0 || !file.commit()) {
+            qCCritical(lcDaemon).noquote() << "The report" << m_options.report
+                                           << "could not be written:" << file.errorString();
+            exitCode = 1;
+        }
+    }
+    Q_EMIT finished(exitCode);
+}
+
+} // namespace gridloom

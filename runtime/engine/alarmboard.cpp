@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/alarmboard.h"
+
+#include "engine/triggerruns.h"
+
+namespace gridloom {
+
+namespace {
+std::vector<AlarmDefinition> systemDefinitions(int firstIndex)
+{
+    const auto define = [&](const char *id, const char *name, Severity severity, SystemAlarm alarm) {
+        AlarmDefinition d;
+        d.id = QLatin1String(id);
+        d.name = QLatin1String(name);
+        d.severity = severity;
+        d.index = firstIndex + static_cast<int>(alarm);
+        return d;
+    };
+    return {define("trigger-disabled", "triggerDisabled", Severity::High, SystemAlarm::TriggerDisabled),
+            define("state-damaged", "stateDamaged", Severity::High, SystemAlarm::StateDamaged),
+            define("history-lost", "historyLost", Severity::Medium, SystemAlarm::HistoryLost),
+            define("records-lost", "recordsLost", Severity::High, SystemAlarm::RecordsLost)};
+}
+} // namespace
+
+AlarmBoard::AlarmBoard(const Design &design, Records &records, Changed changed)
+    : m_records(records), m_changed(std::move(changed)),
+      m_systemDefinitions(systemDefinitions(static_cast<int>(design.alarmList.size())))
+{
+    m_alarmsOf.resize(static_cast<std::size_t>(design.points.size()));
+    for (const auto &[setId, set] : design.alarms)
+        for (const AlarmDefinition &definition : set.alarms) {
+            if (m_entries.size() <= static_cast<std::size_t>(definition.index))
+                m_entries.resize(static_cast<std::size_t>(definition.index) + 1, Entry{Alarm(definition), {}, {}, {}});
+            m_entries[static_cast<std::size_t>(definition.index)] =
+                    Entry{Alarm(definition), setId + QLatin1Char('.') + definition.id,
+                          set.name + QLatin1Char('.') + definition.name, definition.text};
+            if (definition.condition)
+                m_alarmsOf[definition.condition->point].push_back(definition.index);
+        }
+    for (const AlarmDefinition &definition : m_systemDefinitions)
+        m_entries.push_back(Entry{Alarm(definition), QStringLiteral("system.") + definition.id,
+                                  QStringLiteral("system.") + definition.name, {}});
+}
+
+void AlarmBoard::pointSampled(PointHandle point, const ImageSlot &slot, SteadyTime now, WallTime wall)
+{
+    for (const int alarm : m_alarmsOf[point])
+        evaluate(alarm, slot, now, wall);
+}
+
+void AlarmBoard::lookAgain(int alarm, const PointStore &points, SteadyTime now, WallTime wall)
+{
+    const auto &condition = m_entries[static_cast<std::size_t>(alarm)].alarm.definition().condition;
+    if (condition)
+        evaluate(alarm, points.at(condition->point), now, wall);
+}
+
+void AlarmBoard::evaluate(int alarm, const ImageSlot &slot, SteadyTime now, WallTime wall)
+{
+    Entry &entry = m_entries[static_cast<std::size_t>(alarm)];
+    const auto before = entry.alarm.nextDue();
+    if (const auto change = entry.alarm.evaluate(slot, now, wall))
+        journal(entry, *change, slot.value.toText(), 0, wall);
+    const auto due = entry.alarm.nextDue();
+    if (due && due != before)
+        m_dues.emplace_back(*due, alarm);
+}
+
+std::optional<RecordNumber> AlarmBoard::act(int alarm, bool isRaise, const QByteArray &text, std::uint64_t run,
+                                            WallTime wall)
+{
+    Entry &entry = m_entries[static_cast<std::size_t>(alarm)];
+    if (!text.isEmpty())
+        entry.text = QString::fromUtf8(text);
+    const auto change = isRaise ? entry.alarm.raise(wall) : entry.alarm.clear(wall);
+    if (!change)
+        return std::nullopt;
+    return journal(entry, *change, {}, run, wall);
+}
+
+void AlarmBoard::raiseSystem(SystemAlarm alarm, const QString &text, WallTime wall)
+{
+    const std::size_t first = m_entries.size() - kSystemAlarms;
+    Entry &entry = m_entries[first + static_cast<std::size_t>(alarm)];
+    entry.text = text;
+    if (const auto change = entry.alarm.raise(wall))
+        journal(entry, *change, {}, 0, wall);
+}
+
+RecordNumber AlarmBoard::journal(Entry &entry, const AlarmChange &change, const QByteArray &value, std::uint64_t run,
+                                 WallTime wall)
+{
+    AlarmTransition transition;
+    transition.alarmId = entry.id;
+    transition.from = alarmStateName(change.from);
+    transition.to = alarmStateName(change.to);
+    transition.severity = entry.alarm.definition().severity;
+    transition.time = wall;
+    transition.text = entry.text;
+    transition.value = value;
+    transition.run = run;
+    m_ledger.offer();
+    const RecordNumber number = m_records.append(transition);
+    m_waiting.push_back({number, run});
+    m_changed(entry, transition);
+    return number;
+}
+
+void AlarmBoard::committed(const Records::CommitReport &report, SteadyTime at, TriggerRuns &runs)
+{
+    while (!m_waiting.empty() && m_waiting.front().number <= report.last) {
+        const Waiting waiting = m_waiting.front();
+        m_waiting.pop_front();
+        m_ledger.finish(report.result ? Outcome::Done : Outcome::Failed);
+        if (waiting.run != 0)
+            runs.effectEnded(waiting.run, Effect::Alarm, at, report.result ? QString() : report.result.error().message);
+    }
+}
+
+} // namespace gridloom

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// AlarmBoard: all alarms of the running design and of the system itself, and the journal of their transitions.
+// Engine thread. A transition is done when its group commit is durable.
+#pragma once
+
+#include "core/alarm/alarm.h"
+#include "core/ledger.h"
+#include "core/processimage.h"
+#include "sdk/records.h"
+
+#include <deque>
+#include <functional>
+#include <vector>
+
+namespace gridloom {
+
+class TriggerRuns;
+
+/// Alarms of the system itself, after those of the design.
+enum class SystemAlarm : std::uint8_t { TriggerDisabled, StateDamaged, HistoryLost, RecordsLost };
+inline constexpr int kSystemAlarms = 4;
+
+class AlarmBoard {
+public:
+    struct Entry {
+        Alarm alarm;
+        QString id;   ///< "set-id.alarm-id"
+        QString name; ///< "set.alarm"
+        QString text;
+    };
+    /// Told of each transition, after it was appended to the journal.
+    using Changed = std::function<void(const Entry &, const AlarmTransition &)>;
+
+    /// `design` and `records` outlive the board.
+    AlarmBoard(const Design &design, Records &records, Changed changed);
+
+    /// A sample of the point came in.
+    void pointSampled(PointHandle point, const ImageSlot &slot, SteadyTime now, WallTime wall);
+    /// Delays and staleness: looks at one alarm again, with its point's slot.
+    void lookAgain(int alarm, const PointStore &points, SteadyTime now, WallTime wall);
+    /// What lookAgain() must be called for, and when; filled by every call above. The caller takes it.
+    std::vector<std::pair<SteadyTime, int>> takeDues() { return std::exchange(m_dues, {}); }
+    /// By a trigger's run; the number of the journal record, nothing when no transition resulted.
+    std::optional<RecordNumber> act(int alarm, bool isRaise, const QByteArray &text, std::uint64_t run, WallTime wall);
+    void raiseSystem(SystemAlarm alarm, const QString &text, WallTime wall);
+
+    /// A group commit ended; runs that waited for it are told.
+    void committed(const Records::CommitReport &report, SteadyTime at, TriggerRuns &runs);
+
+    const Ledger &ledger() const { return m_ledger; }
+    const std::vector<Entry> &entries() const { return m_entries; }
+
+private:
+    RecordNumber journal(Entry &entry, const AlarmChange &change, const QByteArray &value, std::uint64_t run,
+                         WallTime wall);
+    void evaluate(int alarm, const ImageSlot &slot, SteadyTime now, WallTime wall);
+
+    Records &m_records;
+    Changed m_changed;
+    std::vector<AlarmDefinition> m_systemDefinitions;
+    std::vector<Entry> m_entries; ///< by alarm index, the system's last
+    std::vector<std::vector<int>> m_alarmsOf; ///< by point
+    struct Waiting {
+        RecordNumber number;
+        std::uint64_t run;
+    };
+    std::deque<Waiting> m_waiting; ///< for their commit, in order
+    std::vector<std::pair<SteadyTime, int>> m_dues;
+    Ledger m_ledger;
+};
+
+} // namespace gridloom

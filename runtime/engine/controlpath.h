@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// ControlPath: leads every write from its request through the Arbiter to the driver and back, and keeps the account and
+// the record of each command. Engine thread.
+#pragma once
+
+#include "core/control/arbiter.h"
+#include "core/ledger.h"
+#include "engine/outlets.h"
+#include "sdk/records.h"
+
+namespace gridloom {
+
+class TriggerRuns;
+
+struct ControlCounts {
+    std::uint64_t confirmed = 0, mismatch = 0, rejected = 0, timedOut = 0, superseded = 0, notNeeded = 0;
+};
+
+class ControlPath {
+public:
+    ControlPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs, const Clock &clock);
+
+    /// A run's effect must have been announced (effectAsked) before.
+    void request(const ControlRequest &request, SteadyTime now, WallTime wall);
+    void writeFinished(const WriteFinished &event);
+    /// Sends what may go now and ends what is past its deadline.
+    void advance(SteadyTime now);
+    std::optional<SteadyTime> nextDue() const;
+    /// Orderly stop: nothing that waits is sent any more.
+    void rejectWaiting(SteadyTime now);
+
+    const Ledger &ledger() const { return m_ledger; }
+    const ControlCounts &counts() const { return m_counts; }
+
+private:
+    void finished(const ControlCommand &command, SteadyTime now);
+
+    const Design &m_design;
+    const Outlets &m_outlets;
+    Records &m_records;
+    TriggerRuns &m_runs;
+    const Clock &m_clock;
+    Arbiter m_arbiter;
+    Ledger m_ledger;
+    ControlCounts m_counts;
+};
+
+} // namespace gridloom

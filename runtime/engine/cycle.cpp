@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/cycle.h"
+
+#include <QLoggingCategory>
+
+namespace gridloom {
+
+namespace {
+Q_LOGGING_CATEGORY(lcEngine, "gridloom.engine")
+
+// Half a period off every 100 ms and 1 s schedule.
+constexpr std::chrono::milliseconds kStatusPhase{550};
+constexpr std::chrono::seconds kSecond{1};
+// Real time after which an effect that was not confirmed ends its run, and above which a run is called slow.
+constexpr std::chrono::seconds kRunDeadline{10};
+constexpr std::chrono::milliseconds kSlowRun{200};
+// A window is closed so much after its end, so that samples stamped just before it have arrived.
+constexpr std::chrono::milliseconds kWindowGrace{20};
+
+// So much of the clock passes in `real` time.
+Nanoseconds onClock(const Clock &clock, Nanoseconds real)
+{
+    const Nanoseconds realSecond = clock.realDuration(kSecond);
+    return Nanoseconds(static_cast<Nanoseconds::rep>(static_cast<double>(real.count())
+                                                     * static_cast<double>(Nanoseconds(kSecond).count())
+                                                     / static_cast<double>(realSecond.count())));
+}
+
+Outcome outcomeOf(Quality quality)
+{
+    switch (quality) {
+    case Quality::UncertainLastUsable: return Outcome::Discarded; // the previous poll is not answered yet
+    case Quality::BadCommunicationError: return Outcome::TimedOut;
+    case Quality::BadNotConnected:
+    case Quality::BadConfigurationError:
+    case Quality::BadDeviceFailure: return Outcome::Failed;
+    default: return Outcome::Done; // the device answered, be it that it has no value
+    }
+}
+} // namespace
+
+Cycle::Cycle(Parts parts)
+    : m_parts(std::move(parts)), m_design(m_parts.design), m_points(static_cast<std::size_t>(m_design.points.size())),
+      m_runs(onClock(m_parts.clock, kRunDeadline),
+             [this](const TriggerRun &run, Outcome outcome) { m_triggers.runEnded(run, outcome); }),
+      m_control(m_design, m_parts.outlets, m_parts.records, m_runs, m_parts.clock), m_history(m_design, m_parts.outlets),
+      m_outbound(m_design, m_parts.outlets, m_parts.records),
+      m_alarms(m_design, m_parts.records,
+               [this](const AlarmBoard::Entry &entry, const AlarmTransition &transition) {
+                   m_outbound.publishAlarm(entry, transition, m_now);
+               }),
+      m_triggers(m_design, m_parts.outlets, m_parts.records, m_runs, {m_control, m_alarms, m_outbound, m_history},
+                 onClock(m_parts.clock, kSlowRun)),
+      m_windowsOf(m_points.size()), m_expressionsOf(m_points.size()), m_isDirty(m_points.size(), 0)
+{
+    const QTimeZone zone(m_design.zone);
+    for (const auto &[id, set] : m_design.aggregations) {
+        for (const Aggregation &aggregation : set.aggregations) {
+            if (aggregation.isScripted())
+                continue;
+            const int index = static_cast<int>(m_windows.size());
+            m_windows.emplace_back(aggregation, zone, m_design);
+            m_windowAggregations.push_back(&aggregation);
+            for (const PointHandle input : aggregation.inputs)
+                m_windowsOf[input].push_back(index);
+        }
+    }
+    for (const PointHandle computed : m_parts.expressions.order())
+        for (const PointHandle input : m_parts.expressions.inputs(computed))
+            m_expressionsOf[input].push_back(computed);
+}
+
+void Cycle::start()
+{
+    m_now = m_parts.clock.steadyNow();
+    m_wall = m_parts.clock.wallNow();
+    for (std::size_t i = 0; i < m_windows.size(); ++i)
+        closeWindow(static_cast<int>(i));
+    scheduleStatus();
+    m_schedule.add(nextOnGrid(m_now, kSecond, Nanoseconds(0)), {Due::Housekeeping, 0});
+    m_outbound.startPublications(m_now);
+    m_triggers.start(m_now);
+}
+
+SteadyTime Cycle::step()
+{
+    ++m_cycles;
+    m_isImageStale = true;
+    m_parts.inbox.drain(m_events);
+    m_now = m_parts.clock.steadyNow();
+    m_wall = m_parts.clock.wallNow();
+    for (EngineEvent &event : m_events)
+        handle(event);
+    m_events.clear();
+    evaluateExpressions();
+    runDues();
+    m_triggers.startDue([this] { return image(); }, m_now, m_wall);
+    m_outbound.publishDue(m_points, m_now, m_wall);
+    m_runs.expire(m_now);
+    m_control.advance(m_now);
+    m_history.flush(m_now, m_isDraining);
+    for (const auto &[due, alarm] : m_alarms.takeDues())
+        m_schedule.add(due, {Due::Alarm, alarm});
+    return nextDue();
+}
+
+SteadyTime Cycle::nextDue() const
+{
+    SteadyTime next = m_now + kSecond;
+    for (const auto due : {m_schedule.next(), m_triggers.nextDue(), m_outbound.nextPublication(), m_control.nextDue(),
+                           m_runs.nextDeadline(), m_history.nextFlush()})
+        if (due && *due < next)
+            next = *due;
+    return next;
+}
+
+void Cycle::wait(SteadyTime until)
+{
+    const Nanoseconds wait = m_parts.clock.realDuration(until - m_parts.clock.steadyNow());
+    m_parts.inbox.drainUntil(m_events, std::chrono::steady_clock::now() + wait);
+}
+
+void Cycle::handle(EngineEvent &event)
+{
+    if (auto *samples = std::get_if<SamplesArrived>(&event)) {
+        countPolls();
+        for (const Sample &sample : samples->samples) {
+            m_pointLedger.finish(outcomeOf(sample.quality));
+            takeSample(sample);
+        }
+    } else if (auto *script = std::get_if<ScriptFinished>(&event)) {
+        m_triggers.scriptFinished(*script, m_now, m_wall);
+    } else if (auto *write = std::get_if<WriteFinished>(&event)) {
+        m_control.writeFinished(*write);
+    } else if (auto *committed = std::get_if<RecordsCommitted>(&event)) {
+        recordsCommitted(*committed);
+    } else if (auto *message = std::get_if<MessageEnded>(&event)) {
+        m_outbound.ended(*message, m_runs);
+    } else if (auto *stored = std::get_if<RowsStored>(&event)) {
+        m_history.stored(*stored);
+        for (const std::uint64_t run : stored->runs)
+            m_runs.effectEnded(run, Effect::Aggregation, stored->at, stored->error);
+        if (!stored->isStored)
+            m_alarms.raiseSystem(SystemAlarm::HistoryLost, stored->error, m_wall);
+    } else if (auto *health = std::get_if<HealthChanged>(&event)) {
+        m_links[health->deviceId] = {health->deviceId, health->health, health->why};
+    } else {
+        beginDraining();
+    }
+}
+
+void Cycle::recordsCommitted(const RecordsCommitted &event)
+{
+    m_alarms.committed(event.report, event.at, m_runs);
+    if (!event.report.result)
+        m_alarms.raiseSystem(SystemAlarm::RecordsLost, event.report.result.error().message, m_wall);
+}
+
+// What fell due is counted by the drivers' threads before they ask, so it is never less than what was answered.
+void Cycle::countPolls()
+{
+    const Outlets::PollCounts now = m_parts.outlets.pollCounts();
+    m_pointLedger.offer(now.offered - m_counted.offered);
+    m_pointLedger.finish(Outcome::Discarded, now.missed - m_counted.missed + now.dropped - m_counted.dropped);
+    m_counted = now;
+}
+
+void Cycle::takeSample(const Sample &sample)
+{
+    const bool isChanged = m_points.update(sample);
+    m_isImageStale = true;
+    const ImageSlot &slot = m_points.at(sample.point);
+    m_history.offer(sample);
+    addToWindows(sample);
+    m_alarms.pointSampled(sample.point, slot, m_now, m_wall);
+    if (isChanged && !m_isDraining)
+        m_triggers.pointChanged(sample.point, slot, m_now);
+    for (const PointHandle computed : m_expressionsOf[sample.point]) {
+        m_isDirty[computed] = 1;
+        m_hasDirty = true;
+    }
+}
+
+void Cycle::evaluateExpressions()
+{
+    if (!m_hasDirty)
+        return;
+    for (const PointHandle computed : m_parts.expressions.order()) {
+        if (!m_isDirty[computed])
+            continue;
+        m_isDirty[computed] = 0;
+        QString error;
+        auto [value, quality] = m_parts.expressions.evaluate(computed, m_points, m_now, error);
+        if (!error.isEmpty() && m_points.at(computed).quality != quality)
+            qCWarning(lcEngine).noquote() << "Computed point" << m_design.points[computed].name << "failed:" << error;
+        // It is as old as the newest of the samples it was computed from.
+        SteadyTime newest{};
+        WallTime newestWall{};
+        for (const PointHandle input : m_parts.expressions.inputs(computed)) {
+            newest = std::max(newest, m_points.at(input).gatewayTime);
+            newestWall = std::max(newestWall, m_points.at(input).sourceTime);
+        }
+        takeSample({computed, quality, std::move(value), newestWall, newest});
+    }
+    m_hasDirty = false;
+}
+
+void Cycle::addToWindows(const Sample &sample)
+{
+    for (const int index : m_windowsOf[sample.point]) {
+        const auto due = m_windows[static_cast<std::size_t>(index)].nextClose();
+        if (due && sample.sourceTime >= *due)
+            closeWindow(index);
+        m_windows[static_cast<std::size_t>(index)].add(sample);
+    }
+}
+
+void Cycle::closeWindow(int index)
+{
+    TumblingWindow &window = m_windows[static_cast<std::size_t>(index)];
+    const PointHandle handle = m_windowAggregations[static_cast<std::size_t>(index)]->handle;
+    for (const WindowResult &result : window.close(m_wall)) {
+        const Sample sample{handle, result.quality, result.value, result.start, m_now};
+        const bool isChanged = m_points.update(sample);
+        m_isImageStale = true;
+        m_history.offerResult(handle, result.value, result.quality, result.start);
+        const ImageSlot &slot = m_points.at(handle);
+        m_alarms.pointSampled(handle, slot, m_now, m_wall);
+        if (isChanged && !m_isDraining)
+            m_triggers.pointChanged(handle, slot, m_now);
+        for (const PointHandle computed : m_expressionsOf[handle]) {
+            m_isDirty[computed] = 1;
+            m_hasDirty = true;
+        }
+    }
+    if (const auto due = window.nextClose())
+        m_schedule.add(m_now + (*due + kWindowGrace - m_wall), {Due::Window, index});
+}
+
+// Once in a real second, also when the clock runs faster.
+void Cycle::scheduleStatus()
+{
+    m_schedule.add(nextOnGrid(m_now, onClock(m_parts.clock, kSecond), onClock(m_parts.clock, kStatusPhase)),
+                   {Due::Status, 0});
+}
+
+void Cycle::runDues()
+{
+    while (const auto item = m_schedule.take(m_now)) {
+        const auto &[due, key] = *item;
+        switch (key.kind) {
+        case Due::Window: {
+            const auto end = m_windows[static_cast<std::size_t>(key.index)].nextClose();
+            if (end && *end <= m_wall)
+                closeWindow(key.index);
+            break;
+        }
+        case Due::Alarm: m_alarms.lookAgain(key.index, m_points, m_now, m_wall); break;
+        case Due::Status:
+            scheduleStatus();
+            m_parts.publish(snapshot());
+            break;
+        case Due::Housekeeping:
+            // A step of the wall clock moves the ends of windows: their entries are made from it anew.
+            m_schedule.add(nextOnGrid(m_now, kSecond, Nanoseconds(0)), key);
+            for (std::size_t i = 0; i < m_windows.size(); ++i)
+                if (const auto end = m_windows[i].nextClose(); end && *end + kWindowGrace <= m_wall)
+                    closeWindow(static_cast<int>(i));
+            break;
+        }
+    }
+}
+
+std::shared_ptr<const ProcessImage> Cycle::image()
+{
+    if (m_isImageStale || !m_image)
+        m_image = m_points.freeze(m_now, m_wall);
+    m_isImageStale = false;
+    return m_image;
+}
+
+void Cycle::beginDraining()
+{
+    m_isDraining = true;
+    m_triggers.stop();
+    m_outbound.stopPublications();
+    m_parts.outlets.stopPolling();
+}
+
+void Cycle::finish()
+{
+    step();
+    m_control.rejectWaiting(m_now);
+    m_runs.abandon(m_now);
+    m_history.flush(m_now, true);
+}
+
+EngineSnapshot Cycle::snapshot()
+{
+    countPolls();
+    EngineSnapshot s;
+    s.at = m_now;
+    s.wall = m_wall;
+    s.isDraining = m_isDraining;
+    s.points = m_pointLedger;
+    s.triggers = m_triggers.ledger();
+    s.control = m_control.ledger();
+    s.mqtt = m_outbound.messages();
+    s.alarms = m_alarms.ledger();
+    s.publications = m_outbound.publications();
+    s.trigger = m_triggers.latency();
+    s.triggerIssued = m_triggers.issuedLatency();
+    s.publication = m_outbound.publicationLatency();
+    s.commands = m_control.counts();
+    s.store = m_history.account();
+    s.aggregationRuns = m_triggers.aggregationRuns();
+    s.runsKept = m_triggers.runsKept();
+    s.runsDropped = m_triggers.runsDropped();
+    s.cycles = m_cycles;
+    s.slowRuns.assign(m_triggers.slowRuns().begin(), m_triggers.slowRuns().end());
+    s.triggerStatistics = m_triggers.statistics();
+    for (const AlarmBoard::Entry &entry : m_alarms.entries())
+        if (entry.alarm.state() != AlarmState::Normal)
+            s.activeAlarms.push_back({entry.id, entry.name, alarmStateName(entry.alarm.state()),
+                                      severityText(entry.alarm.definition().severity), entry.text,
+                                      entry.alarm.since(), entry.alarm.occurrences()});
+    for (const auto &[id, link] : m_links)
+        s.links.push_back(link);
+    for (const PointHandle point : m_parts.watched)
+        s.values.push_back({m_design.points[point].name, m_points.at(point)});
+    return s;
+}
+
+} // namespace gridloom

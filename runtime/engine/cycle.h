@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cycle: the engine thread's work. A cycle runs when something reached the inbox or something falls due: drain, take the
+// samples in, freeze the process image, aggregate, evaluate alarms, start triggers, move control on, hand rows over.
+// Without a thread of its own: Engine runs it, tests step it with a fake clock.
+#pragma once
+
+#include "core/window/tumblingwindow.h"
+#include "engine/snapshot.h"
+#include "script/expression.h"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace gridloom {
+
+class Cycle {
+public:
+    struct Parts {
+        const Design &design;
+        const Clock &clock;
+        EngineInbox &inbox;
+        Records &records;
+        Expressions &expressions;
+        Outlets outlets;
+        std::vector<PointHandle> watched; ///< points whose values each snapshot carries
+        /// Called on the engine thread once a (real) second, at 550 ms past the full second of the clock's grid.
+        std::function<void(EngineSnapshot)> publish;
+    };
+    explicit Cycle(Parts parts);
+
+    /// Schedules everything from now on.
+    void start();
+    /// One cycle over everything that waits. When to come back, at the latest.
+    SteadyTime step();
+    /// Waits in the inbox until then (real time), or until something comes.
+    void wait(SteadyTime until);
+    /// Orderly stop, after drivers and workers have ended: ends open runs, hands over the last rows.
+    void finish();
+    EngineSnapshot snapshot();
+    void adoptOutbox(const std::vector<OutboxEntry> &pending) { m_outbound.adopt(pending); }
+    AlarmBoard &alarms() { return m_alarms; }
+
+private:
+    enum class Due : std::uint8_t { Window, Alarm, Status, Housekeeping };
+    struct DueKey {
+        Due kind;
+        int index;
+    };
+    void handle(EngineEvent &event);
+    void takeSample(const Sample &sample);
+    void evaluateExpressions();
+    void addToWindows(const Sample &sample);
+    void closeWindow(int index);
+    void scheduleStatus();
+    void runDues();
+    void beginDraining();
+    void countPolls();
+    void recordsCommitted(const RecordsCommitted &event);
+    std::shared_ptr<const ProcessImage> image();
+    SteadyTime nextDue() const;
+
+    const Parts m_parts;
+    const Design &m_design;
+    PointStore m_points;
+    TriggerRuns m_runs;
+    ControlPath m_control;
+    History m_history;
+    Outbound m_outbound;
+    AlarmBoard m_alarms;
+    TriggerPath m_triggers;
+
+    std::vector<TumblingWindow> m_windows;
+    std::vector<const Aggregation *> m_windowAggregations; ///< by window
+    std::vector<std::vector<int>> m_windowsOf;             ///< by point
+    std::vector<std::vector<PointHandle>> m_expressionsOf; ///< by input point
+    std::vector<char> m_isDirty;                           ///< by point: a Computed one to evaluate
+    bool m_hasDirty = false;
+
+    Schedule<DueKey> m_schedule;
+    std::vector<EngineEvent> m_events;
+    std::shared_ptr<const ProcessImage> m_image; ///< of this cycle, once somebody needs it
+    bool m_isImageStale = true;
+    SteadyTime m_now{};
+    WallTime m_wall{};
+    bool m_isDraining = false;
+    Ledger m_pointLedger;
+    Outlets::PollCounts m_counted;
+    std::uint64_t m_cycles = 0;
+    std::map<QString, EngineSnapshot::Link> m_links;
+};
+
+} // namespace gridloom

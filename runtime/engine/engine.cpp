@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/engine.h"
+
+#include "protocols/mqtt/topics.h"
+
+#include <QLoggingCategory>
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+namespace gridloom {
+
+namespace {
+Q_LOGGING_CATEGORY(lcEngine, "gridloom.engine")
+}
+
+Engine::Engine(std::shared_ptr<const Design> design, const Clock &clock, Records &records, Options options)
+    : m_design(std::move(design)), m_clock(clock), m_records(records), m_options(std::move(options)),
+      m_plugins(m_options.pluginDir)
+{
+}
+
+Engine::~Engine()
+{
+    if (m_thread.joinable())
+        stop([] {});
+}
+
+Result<void> Engine::start(const QList<QString> &faults)
+{
+    auto expressions = Expressions::compile(*m_design);
+    if (!expressions)
+        return expressions.error();
+    m_expressions = std::move(expressions).value();
+    m_workers = std::make_unique<ScriptWorkers>(*m_design, m_inbox, m_clock);
+    if (const auto started = m_workers->start(); !started)
+        return started;
+    if (const auto started = startStore(); !started)
+        return started;
+    m_io = std::make_unique<IoThread>(*m_design, m_inbox, m_clock);
+    m_records.setCommitted([this](const Records::CommitReport &report) {
+        m_inbox.pushAlways(RecordsCommitted{report, m_clock.steadyNow()});
+    });
+    if (const auto started = startSinks(); !started)
+        return started;
+    m_cycle = std::make_unique<Cycle>(Cycle::Parts{*m_design, m_clock, m_inbox, m_records, *m_expressions, outlets(),
+                                                   m_options.watched, m_options.publish});
+    m_cycle->adoptOutbox(m_records.pendingOutbox());
+    for (const QString &fault : faults)
+        m_cycle->alarms().raiseSystem(SystemAlarm::StateDamaged, fault, m_clock.wallNow());
+    for (const Error &error : m_io->start(m_plugins))
+        qCWarning(lcEngine).noquote() << error.message;
+    m_thread = std::thread([this] { run(); });
+    return {};
+}
+
+Result<void> Engine::startStore()
+{
+    if (m_design->stores.empty())
+        return {};
+    const StoreDefinition &definition = m_design->stores.begin()->second;
+    const auto factory = m_plugins.store(definition.store);
+    if (!factory)
+        return factory.error();
+    QList<Series> series;
+    for (const PointRef &point : m_design->points)
+        series.append({point.id, point.name, point.unit});
+    QList<QString> triggers;
+    for (const Trigger *trigger : m_design->triggerList)
+        triggers.append(trigger->id);
+    m_store = std::make_unique<StoreRunner>(factory.value()->createStore(m_clock), m_inbox, m_clock);
+    return m_store->start(definition.params, m_options.stateDir + QStringLiteral("/history"), series, triggers);
+}
+
+Result<void> Engine::startSinks()
+{
+    for (const auto &[id, definition] : m_design->sinks) {
+        const auto factory = m_plugins.sink(definition.sink);
+        if (!factory)
+            return factory.error();
+        std::vector<OutboundMessage> pending;
+        for (const OutboxEntry &entry : m_records.pendingOutbox())
+            if (entry.sink == id)
+                pending.push_back(entry.message);
+        m_sinks.push_back(std::make_unique<SinkRunner>(definition, topicPrefix(m_design->gatewayId), m_inbox, m_clock));
+        if (const auto started = m_sinks.back()->start(*factory.value(), std::move(pending)); !started)
+            return started;
+    }
+    return {};
+}
+
+Outlets Engine::outlets()
+{
+    Outlets o;
+    o.write = [this](const WriteRequest &request) { m_io->write(request); };
+    o.runScript = [this](ScriptWorkers::Job job) { m_workers->run(std::move(job)); };
+    if (m_store)
+        o.appendRows = [this](StoreRunner::Batch batch) { return m_store->append(std::move(batch)); };
+    for (const auto &runner : m_sinks)
+        o.sinks.push_back({&runner->definition(), [sink = runner.get()](OutboundMessage message, bool isSheddable) {
+                               sink->send(std::move(message), isSheddable);
+                           }});
+    o.stopPolling = [this] { m_io->stopPolling(); };
+    o.pollCounts = [this] {
+        Outlets::PollCounts sum;
+        // Order matters: what is dropped or missed was offered before.
+        for (const auto &runner : m_io->runners()) {
+            sum.dropped += runner->dropped();
+            sum.missed += runner->missed();
+            sum.offered += runner->offered();
+        }
+        return sum;
+    };
+    return o;
+}
+
+void Engine::run()
+{
+    ::pthread_setname_np(::pthread_self(), "engine");
+    // The kernel may join wake-ups within 50 us by default; a due time is worth its own.
+    ::prctl(PR_SET_TIMERSLACK, 1'000, 0, 0, 0);
+    m_cycle->start();
+    while (!m_isStopping.load(std::memory_order_acquire))
+        m_cycle->wait(m_cycle->step());
+}
+
+bool Engine::canDeliver() const
+{
+    return std::any_of(m_sinks.begin(), m_sinks.end(), [](const auto &sink) {
+        const auto statistics = sink->statistics();
+        return statistics.isConnected && statistics.waiting > 0;
+    });
+}
+
+EngineSnapshot Engine::stop(const std::function<void()> &closeRecords)
+{
+    // Producers first: each still answers what it holds, so that nothing is left unaccounted.
+    m_io->stop();
+    m_workers->stop();
+    m_isStopping.store(true, std::memory_order_release);
+    m_inbox.pushAlways(DrainRequested{});
+    m_thread.join();
+    // From here on the cycle's state belongs to this thread.
+    m_cycle->finish();
+    if (m_store)
+        m_store->stop();
+    for (const auto &sink : m_sinks)
+        sink->stop();
+    m_cycle->step();
+    closeRecords();
+    m_cycle->step();
+    return m_cycle->snapshot();
+}
+
+} // namespace gridloom

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engine: builds everything that runs a design, starts its threads and stops them in order. Main thread.
+#pragma once
+
+#include "engine/cycle.h"
+#include "engine/iothread.h"
+#include "engine/pluginhost.h"
+#include "engine/sinkrunner.h"
+
+#include <QDir>
+
+#include <atomic>
+#include <thread>
+
+namespace gridloom {
+
+class Engine {
+public:
+    struct Options {
+        QString pluginDir;
+        QString stateDir; ///< history goes to STATE/history
+        std::vector<PointHandle> watched;
+        /// Called on the engine thread once a second.
+        std::function<void(EngineSnapshot)> publish;
+    };
+    /// `records` are open and outlive the engine; their commit reports are taken over.
+    Engine(std::shared_ptr<const Design> design, const Clock &clock, Records &records, Options options);
+    ~Engine();
+
+    /// Starts everything. Error when a script, the store or a sink cannot be used at all; drivers that cannot be opened
+    /// are logged and answer bad. `faults`: damaged state found by the caller, raised as an alarm.
+    Result<void> start(const QList<QString> &faults);
+    /// No new work becomes due; what is in flight ends. Snapshots go on. Any thread.
+    void drain() { m_inbox.pushAlways(DrainRequested{}); }
+    /// Ends all threads and answers the last account. `closeRecords` closes the records, after the last append.
+    EngineSnapshot stop(const std::function<void()> &closeRecords);
+
+    DriverStatistics driverStatistics() const { return m_io->statistics(); }
+    StoreStatistics storeStatistics() const { return m_store ? m_store->statistics() : StoreStatistics{}; }
+    const std::vector<std::unique_ptr<SinkRunner>> &sinks() const { return m_sinks; }
+    /// Whether a sink that holds messages is connected: waiting for it makes sense.
+    bool canDeliver() const;
+    struct QueueState {
+        const char *name;
+        std::size_t size, highWater;
+        std::uint64_t refused;
+    };
+    QueueState inboxState() const
+    {
+        return {"engine", m_inbox.size(), m_inbox.highWater(), m_inbox.refused()};
+    }
+
+private:
+    Result<void> startStore();
+    Result<void> startSinks();
+    Outlets outlets();
+    void run();
+
+    std::shared_ptr<const Design> m_design;
+    const Clock &m_clock;
+    Records &m_records;
+    Options m_options;
+    PluginHost m_plugins;
+    EngineInbox m_inbox{8192};
+    std::unique_ptr<Expressions> m_expressions;
+    std::unique_ptr<IoThread> m_io;
+    std::unique_ptr<ScriptWorkers> m_workers;
+    std::unique_ptr<StoreRunner> m_store;
+    std::vector<std::unique_ptr<SinkRunner>> m_sinks;
+    std::unique_ptr<Cycle> m_cycle;
+    std::atomic<bool> m_isStopping{false};
+    std::thread m_thread;
+};
+
+} // namespace gridloom

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reaches the engine thread: every other thread speaks to it only by pushing one of these into its inbox.
+#pragma once
+
+#include "core/boundedqueue.h"
+#include "core/sample.h"
+#include "script/scripttypes.h"
+#include "sdk/driver.h"
+#include "sdk/records.h"
+
+#include <variant>
+#include <vector>
+
+namespace gridloom {
+
+/// Answers of a driver to its polls.
+struct SamplesArrived {
+    std::vector<Sample> samples;
+};
+struct WriteFinished {
+    WriteId id = 0;
+    WriteResult result;
+    SteadyTime at{};
+};
+struct HealthChanged {
+    QString deviceId;
+    LinkHealth health = LinkHealth::Offline;
+    QString why;
+};
+struct ScriptFinished {
+    int trigger = -1;
+    std::uint64_t run = 0;
+    ScriptResult result;
+    SteadyTime imageTime{}; ///< freeze time of the image it read
+    SteadyTime started{};
+    SteadyTime ended{};
+};
+/// The outcome of a group commit of the records.
+struct RecordsCommitted {
+    Records::CommitReport report;
+    SteadyTime at{};
+};
+/// A message was acknowledged, or dropped because its queue was full.
+struct MessageEnded {
+    QString sink;
+    std::uint64_t messageId = 0;
+    bool isDelivered = true;
+    SteadyTime at{};
+};
+/// A batch of history rows was appended, or refused whole. `runs` are the trigger runs that wrote rows of it.
+struct RowsStored {
+    std::size_t rows = 0;
+    std::size_t triggerRows = 0;
+    std::vector<std::uint64_t> runs;
+    bool isStored = true;
+    QString error;
+    SteadyTime at{};
+};
+/// Stop making work due; end what is in flight.
+struct DrainRequested {};
+
+using EngineEvent = std::variant<SamplesArrived, WriteFinished, HealthChanged, ScriptFinished, RecordsCommitted,
+                                 MessageEnded, RowsStored, DrainRequested>;
+using EngineInbox = BoundedQueue<EngineEvent>;
+
+} // namespace gridloom

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/history.h"
+
+namespace gridloom {
+
+namespace {
+// Rows are handed over together: a wake-up of the store thread costs more than a row.
+constexpr std::size_t kMostRows = 1'000;
+constexpr std::chrono::milliseconds kLongestWait{250};
+}
+
+History::History(const Design &design, const Outlets &outlets) : m_outlets(outlets)
+{
+    for (const PointRef &point : design.points) {
+        m_filters.emplace_back(point.storage);
+        m_modes.push_back(point.storage.mode);
+    }
+}
+
+void History::offer(const Sample &sample)
+{
+    if (!hasStore())
+        return;
+    ++m_account.samplesOffered;
+    if (!m_filters[sample.point].accept(sample)) {
+        ++m_account.skippedByPolicy;
+        return;
+    }
+    ++m_account.pending;
+    if (!m_oldest)
+        m_oldest = sample.gatewayTime;
+    m_batch.rows.push_back({sample.point, sample.quality, sample.value, sample.sourceTime, -1, 0});
+}
+
+void History::offerResult(PointHandle point, const Value &value, Quality quality, WallTime time)
+{
+    if (!hasStore())
+        return;
+    ++m_account.samplesOffered;
+    if (m_modes[point] == StoragePolicy::Mode::None) {
+        ++m_account.skippedByPolicy;
+        return;
+    }
+    ++m_account.pending;
+    if (!m_oldest)
+        m_oldest = m_now;
+    m_batch.rows.push_back({point, quality, value, time, -1, 0});
+}
+
+bool History::writeRow(PointHandle point, const Value &value, WallTime time, int trigger, std::uint64_t run)
+{
+    if (!hasStore())
+        return false;
+    ++m_account.samplesOffered;
+    ++m_account.pending;
+    m_batch.rows.push_back({point, Quality::Good, value, time, trigger, run});
+    m_batch.runs.push_back(run);
+    return handOver();
+}
+
+void History::flush(SteadyTime now, bool isForced)
+{
+    m_now = now;
+    if (!m_batch.rows.empty()
+        && (isForced || m_batch.rows.size() >= kMostRows || (m_oldest && now - *m_oldest >= kLongestWait)))
+        handOver();
+}
+
+std::optional<SteadyTime> History::nextFlush() const
+{
+    return m_oldest ? std::optional<SteadyTime>(*m_oldest + kLongestWait) : std::nullopt;
+}
+
+bool History::handOver()
+{
+    const std::uint64_t rows = m_batch.rows.size();
+    m_oldest.reset();
+    if (m_outlets.appendRows(std::exchange(m_batch, {})))
+        return true;
+    m_account.pending -= rows;
+    m_account.lost += rows;
+    return false;
+}
+
+void History::stored(const RowsStored &event)
+{
+    m_account.pending -= event.rows;
+    if (event.isStored) {
+        m_account.rows += event.rows;
+        m_account.aggregationRows += event.triggerRows;
+    } else {
+        m_account.lost += event.rows;
+    }
+}
+
+} // namespace gridloom

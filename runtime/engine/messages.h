@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The payloads of our MQTT messages. Each is one JSON object that carries our own message id. Pure.
+#pragma once
+
+#include "core/processimage.h"
+#include "engine/alarmboard.h"
+
+#include <QByteArray>
+
+namespace gridloom {
+
+/// RFC 3339 in UTC with the shortest fraction of a second: "2026-08-01T00:00:00.25Z".
+QByteArray utcText(WallTime t);
+
+/// A script's payload with our id put in: {"id":N,...members} for an object, {"id":N,"value":payload} for anything else.
+/// A member "id" of the script's own is replaced. `payload` is JSON without white space, as scripts' payloads are.
+QByteArray scriptPayload(std::uint64_t id, QByteArray payload);
+
+/// {"id":N,"device":"..","time":"..Z","values":{"point":{"v":1.5,"q":"Bad_..","t":"..Z"},..}}: q stands only where it is
+/// not Good, t only where it is not the message's time (the newest of its values).
+QByteArray publicationPayload(std::uint64_t id, const Design &design, const Publication &publication,
+                              const PointStore &points);
+
+/// {"id":N,"alarm":"set.alarm","state":"..","from":"..","severity":"..","text":"..","time":"..Z","value":..}
+QByteArray alarmPayload(std::uint64_t id, const AlarmBoard::Entry &entry, const AlarmTransition &transition);
+
+} // namespace gridloom

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/outbound.h"
+
+#include "protocols/mqtt/topics.h"
+#include "engine/messages.h"
+#include "engine/triggerruns.h"
+
+namespace gridloom {
+
+Outbound::Outbound(const Design &design, const Outlets &outlets, Records &records)
+    : m_design(design), m_outlets(outlets), m_records(records), m_prefix(topicPrefix(design.gatewayId) + '/'),
+      m_nextId(records.nextMessageId())
+{
+    for (std::size_t sink = 0; sink < outlets.sinks.size(); ++sink)
+        for (const Publication &publication : outlets.sinks[sink].definition->publications)
+            m_publicationList.push_back({sink, &publication});
+}
+
+void Outbound::adopt(const std::vector<OutboxEntry> &pending)
+{
+    m_messages.offer(pending.size());
+    for (const OutboxEntry &entry : pending)
+        m_open[entry.message.id] = Open{0, {}, entry.message.qos, false};
+}
+
+void Outbound::send(std::size_t sink, OutboundMessage message, const Open &open, WallTime wall)
+{
+    const auto &outlet = m_outlets.sinks[sink];
+    if (message.qos > 0) {
+        m_messages.offer();
+        m_records.append(OutboxEntry{outlet.definition->id, message, wall});
+    }
+    if (open.isPublication)
+        m_publications.offer();
+    m_open[message.id] = open;
+    outlet.send(std::move(message), open.isPublication);
+}
+
+QString Outbound::publish(const PublishAction &action, std::uint64_t run, TriggerRuns &runs, SteadyTime now,
+                          WallTime wall)
+{
+    if (m_outlets.sinks.empty())
+        return QStringLiteral("the design has no sink");
+    if (!validTopic(topic(action.topic)))
+        return QStringLiteral("\"%1\" is no MQTT topic: it may not be empty or hold + # or control characters")
+                .arg(QString::fromUtf8(action.topic.left(80)));
+    for (std::size_t sink = 0; sink < m_outlets.sinks.size(); ++sink) {
+        const std::uint64_t id = m_nextId++;
+        OutboundMessage message{id, topic(action.topic), scriptPayload(id, action.payload), action.qos,
+                                action.isRetained};
+        runs.effectAsked(run, Effect::Mqtt);
+        send(sink, std::move(message), Open{run, now, action.qos, false}, wall);
+    }
+    return {};
+}
+
+void Outbound::publishAlarm(const AlarmBoard::Entry &entry, const AlarmTransition &transition, SteadyTime now)
+{
+    for (std::size_t sink = 0; sink < m_outlets.sinks.size(); ++sink) {
+        if (!m_outlets.sinks[sink].definition->publishesAlarms)
+            continue;
+        const std::uint64_t id = m_nextId++;
+        const int dot = static_cast<int>(entry.name.indexOf(QLatin1Char('.')));
+        const QByteArray below = "alarm/" + escapeLevel(entry.name.left(dot)) + '/'
+                + escapeLevel(entry.name.mid(dot + 1));
+        send(sink, OutboundMessage{id, topic(below), alarmPayload(id, entry, transition), 1, false},
+             Open{0, now, 1, false}, transition.time);
+    }
+}
+
+void Outbound::startPublications(SteadyTime now)
+{
+    for (std::size_t i = 0; i < m_publicationList.size(); ++i)
+        m_schedule.add(nextOnGrid(now, m_publicationList[i].publication->period, Nanoseconds(0)), i);
+}
+
+void Outbound::publishDue(const PointStore &points, SteadyTime now, WallTime wall)
+{
+    while (const auto item = m_schedule.take(now)) {
+        const auto &[due, index] = *item;
+        const auto &[sink, publication] = m_publicationList[index];
+        const SteadyTime next = nextOnGrid(now, publication->period, Nanoseconds(0));
+        if (const auto missed = (next - due) / Nanoseconds(publication->period) - 1; missed > 0) {
+            m_publications.offer(static_cast<std::uint64_t>(missed));
+            m_publications.finish(Outcome::Discarded, static_cast<std::uint64_t>(missed));
+        }
+        m_schedule.add(next, index);
+        const std::uint64_t id = m_nextId++;
+        OutboundMessage message{id, topic("telemetry/" + escapeLevel(publication->device)),
+                                publicationPayload(id, m_design, *publication, points),
+                                static_cast<std::uint8_t>(publication->qos), false};
+        send(sink, std::move(message), Open{0, due, static_cast<std::uint8_t>(publication->qos), true}, wall);
+    }
+}
+
+void Outbound::ended(const MessageEnded &event, TriggerRuns &runs)
+{
+    const auto it = m_open.find(event.messageId);
+    if (it == m_open.end())
+        return;
+    const Open open = it->second;
+    m_open.erase(it);
+    const Outcome outcome = event.isDelivered ? Outcome::Done : Outcome::Discarded;
+    if (open.qos > 0) {
+        m_messages.finish(outcome);
+        m_records.append(OutboxAcknowledged{event.sink, event.messageId});
+    }
+    if (open.isPublication) {
+        m_publications.finish(outcome);
+        if (event.isDelivered)
+            m_latency.add(event.at - open.due);
+    }
+    if (open.run != 0)
+        runs.effectEnded(open.run, Effect::Mqtt, event.at,
+                         event.isDelivered ? QString() : QStringLiteral("the outbox is full"));
+}
+
+} // namespace gridloom

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outbound: every message that leaves by a sink: triggers' messages, alarm transitions, periodic publications. Engine
+// thread. A message of QoS >= 1 goes to the outbox (durable) and to its sink at the same moment and leaves the
+// outbox when it is acknowledged.
+#pragma once
+
+#include "core/histogram.h"
+#include "core/ledger.h"
+#include "core/processimage.h"
+#include "engine/alarmboard.h"
+#include "engine/outlets.h"
+#include "engine/schedule.h"
+#include "sdk/records.h"
+
+#include <unordered_map>
+
+namespace gridloom {
+
+class TriggerRuns;
+
+class Outbound {
+public:
+    /// Everything outlives it. Messages are numbered from records.nextMessageId().
+    Outbound(const Design &design, const Outlets &outlets, Records &records);
+
+    /// Messages that an earlier run of the process left in the outbox: their sinks hold them already.
+    void adopt(const std::vector<OutboxEntry> &pending);
+    /// A trigger's message; the run is told when each sink's copy is acknowledged. Why it cannot be sent, or nothing.
+    QString publish(const PublishAction &action, std::uint64_t run, TriggerRuns &runs, SteadyTime now, WallTime wall);
+    void publishAlarm(const AlarmBoard::Entry &entry, const AlarmTransition &transition, SteadyTime now);
+
+    /// Periodic publications.
+    void startPublications(SteadyTime now);
+    std::optional<SteadyTime> nextPublication() const { return m_schedule.next(); }
+    void publishDue(const PointStore &points, SteadyTime now, WallTime wall);
+    void stopPublications() { m_schedule.clear(); }
+
+    void ended(const MessageEnded &event, TriggerRuns &runs);
+
+    const Ledger &messages() const { return m_messages; }         ///< every QoS >= 1 publish
+    const Ledger &publications() const { return m_publications; } ///< the periodic ones, QoS 0 included
+    const Histogram &publicationLatency() const { return m_latency; }
+
+private:
+    struct Open {
+        std::uint64_t run = 0;
+        SteadyTime due{};
+        std::uint8_t qos = 1;
+        bool isPublication = false;
+    };
+    struct PublicationRef {
+        std::size_t sink;
+        const Publication *publication;
+    };
+    void send(std::size_t sink, OutboundMessage message, const Open &open, WallTime wall);
+    QByteArray topic(const QByteArray &below) const { return m_prefix + below; }
+
+    const Design &m_design;
+    const Outlets &m_outlets;
+    Records &m_records;
+    QByteArray m_prefix; ///< "gridloom/v1/{gateway}/"
+    std::uint64_t m_nextId;
+    std::unordered_map<std::uint64_t, Open> m_open; ///< by message id
+    std::vector<PublicationRef> m_publicationList;
+    Schedule<std::size_t> m_schedule;
+    Ledger m_messages;
+    Ledger m_publications;
+    Histogram m_latency;
+};
+
+} // namespace gridloom

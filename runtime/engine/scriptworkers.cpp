@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/scriptworkers.h"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+namespace gridloom {
+
+ScriptWorkers::ScriptWorkers(const Design &design, EngineInbox &inbox, const Clock &clock)
+    : m_design(design), m_inbox(inbox), m_clock(clock)
+{
+}
+
+ScriptWorkers::~ScriptWorkers()
+{
+    stop();
+}
+
+Result<void> ScriptWorkers::start()
+{
+    for (const Trigger *trigger : m_design.triggerList) {
+        m_scripts.emplace_back();
+        if (!trigger->isEnabled)
+            continue;
+        auto script = TriggerScript::compile(m_design, *trigger);
+        if (!script)
+            return script.error();
+        m_scripts.back() = std::move(script).value();
+    }
+    for (Worker &worker : m_workers)
+        worker.thread = std::thread([this, &worker] { work(worker); });
+    return {};
+}
+
+std::size_t ScriptWorkers::workerOf(const Trigger &trigger) const
+{
+    const auto *periodic = std::get_if<Trigger::Periodic>(&trigger.when);
+    return periodic && periodic->period <= kFastPeriod ? 0 : 1;
+}
+
+void ScriptWorkers::run(Job job)
+{
+    const Trigger &trigger = *m_design.triggerList[job.trigger];
+    m_workers[workerOf(trigger)].jobs.pushAlways(std::move(job));
+}
+
+void ScriptWorkers::stop()
+{
+    for (Worker &worker : m_workers)
+        worker.jobs.close();
+    for (Worker &worker : m_workers)
+        if (worker.thread.joinable())
+            worker.thread.join();
+}
+
+std::size_t ScriptWorkers::waiting() const
+{
+    std::size_t n = 0;
+    for (const Worker &worker : m_workers)
+        n += worker.jobs.size();
+    return n;
+}
+
+void ScriptWorkers::work(Worker &worker)
+{
+    ::pthread_setname_np(::pthread_self(), &worker == m_workers.data() ? "lua-fast" : "lua");
+    Job job;
+    while (worker.jobs.pop(job)) {
+        ScriptFinished finished;
+        finished.trigger = job.trigger;
+        finished.run = job.run;
+        finished.imageTime = job.image->frozenAt();
+        finished.started = m_clock.steadyNow();
+        RunContext context;
+        context.image = job.image.get();
+        context.run = job.run;
+        context.now = job.image->frozenAt();
+        context.wall = job.image->wallTime();
+        finished.result = m_scripts[static_cast<std::size_t>(job.trigger)]->run(context);
+        finished.ended = m_clock.steadyNow();
+        job.image.reset(); // its pages need no copy any more
+        m_inbox.pushAlways(std::move(finished));
+    }
+}
+
+} // namespace gridloom

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// ScriptWorkers: the threads that run triggers' Lua. A trigger belongs to one worker, so its Lua state is never shared;
+// worker 0 is reserved for the 100 ms class. Jobs go in by the engine thread, results come back through its inbox.
+#pragma once
+
+#include "engine/events.h"
+#include "script/triggerscript.h"
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace gridloom {
+
+class ScriptWorkers {
+public:
+    struct Job {
+        int trigger = -1;
+        std::uint64_t run = 0;
+        std::shared_ptr<const ProcessImage> image;
+    };
+    /// Triggers with a period up to this are of the fast class.
+    static constexpr Milliseconds kFastPeriod{100};
+
+    ScriptWorkers(const Design &design, EngineInbox &inbox, const Clock &clock);
+    ~ScriptWorkers();
+
+    /// Compiles every enabled trigger (blocking) and starts the threads.
+    Result<void> start();
+    /// Engine thread; never blocks.
+    void run(Job job);
+    /// Ends the threads after the jobs that wait. Idempotent.
+    void stop();
+    std::size_t waiting() const;
+
+private:
+    struct Worker {
+        BoundedQueue<Job> jobs{1024};
+        std::thread thread;
+    };
+    static constexpr std::size_t kWorkers = 2;
+    std::size_t workerOf(const Trigger &trigger) const;
+    void work(Worker &worker);
+
+    const Design &m_design;
+    EngineInbox &m_inbox;
+    const Clock &m_clock;
+    std::vector<std::unique_ptr<TriggerScript>> m_scripts; ///< by trigger index; each touched by its worker only
+    std::array<Worker, kWorkers> m_workers;
+};
+
+} // namespace gridloom

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/storerunner.h"
+
+#include <QLoggingCategory>
+
+#include <pthread.h>
+
+namespace gridloom {
+
+namespace {
+Q_LOGGING_CATEGORY(lcStore, "gridloom.store")
+// Telemetry may lose so much by a power cut.
+constexpr std::chrono::seconds kSyncPeriod{1};
+}
+
+StoreRunner::StoreRunner(std::unique_ptr<Store> store, EngineInbox &inbox, const Clock &clock)
+    : m_store(std::move(store)), m_inbox(inbox), m_clock(clock)
+{
+}
+
+StoreRunner::~StoreRunner()
+{
+    stop();
+}
+
+Result<void> StoreRunner::start(const QJsonObject &params, const QString &folder, const QList<Series> &series,
+                                const QList<QString> &triggers)
+{
+    const Result<void> opened = m_store->open(params, folder, series, triggers);
+    if (opened)
+        m_thread = std::thread([this] { run(); });
+    return opened;
+}
+
+void StoreRunner::stop()
+{
+    m_queue.close();
+    if (m_thread.joinable())
+        m_thread.join();
+}
+
+StoreStatistics StoreRunner::statistics() const
+{
+    const std::lock_guard lock(m_statisticsMutex);
+    return m_statistics;
+}
+
+void StoreRunner::run()
+{
+    ::pthread_setname_np(::pthread_self(), "store");
+    std::vector<Batch> batches;
+    auto nextSync = std::chrono::steady_clock::now() + kSyncPeriod;
+    for (;;) {
+        batches.clear();
+        m_queue.drainUntil(batches, nextSync);
+        for (Batch &batch : batches)
+            appendBatch(batch);
+        const bool isLast = m_queue.isClosed() && m_queue.size() == 0;
+        const auto now = std::chrono::steady_clock::now();
+        if (now >= nextSync || isLast) {
+            if (m_hasUnsynced) {
+                const Result<void> synced = m_store->sync();
+                if (synced)
+                    m_hasUnsynced = false;
+                else
+                    qCWarning(lcStore).noquote() << synced.error().message;
+            }
+            nextSync = now + kSyncPeriod;
+        }
+        {
+            const std::lock_guard lock(m_statisticsMutex);
+            m_statistics = m_store->statistics();
+        }
+        if (isLast)
+            break;
+    }
+    m_store->close();
+    const std::lock_guard lock(m_statisticsMutex);
+    m_statistics = m_store->statistics();
+}
+
+void StoreRunner::appendBatch(Batch &batch)
+{
+    const Result<void> appended = m_store->append(batch.rows);
+    RowsStored event;
+    event.rows = batch.rows.size();
+    event.runs = std::move(batch.runs);
+    event.triggerRows = event.runs.size();
+    event.isStored = appended.ok();
+    if (appended)
+        m_hasUnsynced = true;
+    else
+        event.error = appended.error().message;
+    event.at = m_clock.steadyNow();
+    m_inbox.pushAlways(std::move(event));
+}
+
+} // namespace gridloom

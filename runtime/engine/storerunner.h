@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// StoreRunner: the store at run time, on a thread of its own. The engine pushes batches of rows and never waits; each
+// batch is answered by one RowsStored. What does not fit the queue is lost and counted by the caller.
+#pragma once
+
+#include "engine/events.h"
+#include "sdk/store.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace gridloom {
+
+class StoreRunner {
+public:
+    struct Batch {
+        std::vector<HistoryRow> rows;
+        std::vector<std::uint64_t> runs; ///< trigger runs that wrote rows of it
+    };
+    /// Most batches that wait.
+    static constexpr std::size_t kCapacity = 4096;
+
+    StoreRunner(std::unique_ptr<Store> store, EngineInbox &inbox, const Clock &clock);
+    ~StoreRunner();
+
+    /// Opens the store (blocking) and starts the thread.
+    Result<void> start(const QJsonObject &params, const QString &folder, const QList<Series> &series,
+                       const QList<QString> &triggers);
+    /// Engine thread. False when the queue is full: the batch is lost.
+    bool append(Batch batch) { return m_queue.push(std::move(batch)); }
+    /// Appends what waits, syncs, closes. Idempotent.
+    void stop();
+    StoreStatistics statistics() const; ///< any thread
+    std::size_t waiting() const { return m_queue.size(); }
+
+private:
+    void run();
+    void appendBatch(Batch &batch);
+
+    std::unique_ptr<Store> m_store;
+    EngineInbox &m_inbox;
+    const Clock &m_clock;
+    BoundedQueue<Batch> m_queue{kCapacity};
+    std::thread m_thread;
+    mutable std::mutex m_statisticsMutex;
+    StoreStatistics m_statistics;
+    bool m_hasUnsynced = false;
+};
+
+} // namespace gridloom

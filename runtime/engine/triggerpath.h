@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// TriggerPath: when triggers fall due, what happens when one is still running, and the carrying out of what their
+// scripts ask for. Engine thread.
+#pragma once
+
+#include "core/histogram.h"
+#include "core/ledger.h"
+#include "core/processimage.h"
+#include "engine/alarmboard.h"
+#include "engine/controlpath.h"
+#include "engine/history.h"
+#include "engine/outbound.h"
+#include "engine/schedule.h"
+#include "engine/triggerruns.h"
+
+#include <deque>
+#include <vector>
+
+namespace gridloom {
+
+struct TriggerStatistics {
+    std::uint64_t runs = 0, failed = 0, timedOut = 0, skipped = 0;
+    bool isDisabled = false;
+    QString lastError;
+};
+
+struct SlowRun {
+    std::uint64_t run = 0;
+    QString trigger;
+    QString cause;
+    double ms = 0;
+};
+
+class TriggerPath {
+public:
+    struct Effects {
+        ControlPath &control;
+        AlarmBoard &alarms;
+        Outbound &outbound;
+        History &history;
+    };
+    TriggerPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs, Effects effects,
+                Nanoseconds slowAfter);
+
+    void start(SteadyTime now);
+    void stop() { m_schedule.clear(); }
+    std::optional<SteadyTime> nextDue() const;
+
+    /// A point got a sample that differs from the last one. `slot` is the new state.
+    void pointChanged(PointHandle point, const ImageSlot &slot, SteadyTime now);
+    /// Starts what is due; `image` freezes the process image when the first run needs it.
+    void startDue(const std::function<std::shared_ptr<const ProcessImage>()> &image, SteadyTime now, WallTime wall);
+    /// Carries out the actions of a script that has ended.
+    void scriptFinished(ScriptFinished &event, SteadyTime now, WallTime wall);
+    /// For TriggerRuns: a run ended.
+    void runEnded(const TriggerRun &run, Outcome outcome);
+
+    const Ledger &ledger() const { return m_ledger; }
+    const std::vector<TriggerStatistics> &statistics() const { return m_statistics; }
+    const Histogram &latency() const { return m_latency; }
+    const Histogram &issuedLatency() const { return m_issuedLatency; }
+    const std::deque<SlowRun> &slowRuns() const { return m_slowRuns; }
+    std::uint64_t aggregationRuns() const { return m_aggregationRuns; }
+    std::uint64_t runsKept() const { return m_runsKept; }
+    std::uint64_t runsDropped() const { return m_runsDropped; }
+
+private:
+    struct Watch {
+        Value fired;
+        Quality firedQuality = Quality::BadWaitingForInitialData;
+        std::optional<SteadyTime> changedAt; ///< for-duration: since when it differs
+    };
+    struct State {
+        bool isBusy = false;
+        int overruns = 0; ///< in a row
+        std::vector<Watch> watches;  ///< by position in OnChange::points
+        std::deque<SteadyTime> waiting; ///< due times held back by OverlapMode Queue and Latest
+    };
+    struct Watcher {
+        int trigger;
+        std::size_t position;
+    };
+    bool differs(const Trigger::OnChange &when, const Watch &watch, const ImageSlot &slot) const;
+    void due(int trigger, SteadyTime at);
+    void begin(int trigger, SteadyTime due, const std::shared_ptr<const ProcessImage> &image, SteadyTime now,
+               WallTime wall);
+    void periodicDue(int trigger, SteadyTime due, SteadyTime now);
+    void carryOut(const Action &action, int trigger, const ScriptFinished &event, SteadyTime now, WallTime wall);
+    void countOverrun(int trigger, const ScriptResult &result, WallTime wall);
+
+    const Design &m_design;
+    const Outlets &m_outlets;
+    Records &m_records;
+    TriggerRuns &m_runs;
+    Effects m_effects;
+    Nanoseconds m_slowAfter;
+    std::vector<std::vector<Watcher>> m_watchersOf; ///< by point
+    std::vector<State> m_states;                    ///< by trigger
+    std::vector<TriggerStatistics> m_statistics;
+    Schedule<int> m_schedule; ///< periodic triggers; ~index: the for-duration of an OnChange trigger ends
+    std::vector<std::pair<int, SteadyTime>> m_due;     ///< in this cycle
+    std::vector<std::pair<int, SteadyTime>> m_resumed; ///< held back before, offered already
+    std::uint64_t m_nextRun;
+    Ledger m_ledger;
+    Histogram m_latency;
+    Histogram m_issuedLatency;
+    std::deque<SlowRun> m_slowRuns;
+    std::uint64_t m_aggregationRuns = 0;
+    std::uint64_t m_runsKept = 0, m_runsDropped = 0;
+};
+
+} // namespace gridloom

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// TriggerRuns: every trigger run between its due time and its end, with the stages it has reached. Engine thread. Pure.
+// A run has four kinds of effects; each may occur any number of times. It ends when the script has ended and every
+// effect has; a run whose effects take longer than the deadline ends as TimedOut, naming the stage that is open.
+#pragma once
+
+#include "core/clock.h"
+#include "core/ledger.h"
+#include "script/scripttypes.h"
+#include "sdk/records.h"
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+
+namespace gridloom {
+
+enum class Effect : std::uint8_t { Control, Alarm, Mqtt, Aggregation };
+inline constexpr std::size_t kEffects = 4;
+
+struct TriggerRun {
+    std::uint64_t run = 0;
+    int trigger = -1;
+    SteadyTime due{};
+    WallTime dueWall{};
+    std::optional<SteadyTime> started, evaluated, issued;
+    struct EffectState {
+        int asked = 0;
+        int open = 0;
+        std::optional<SteadyTime> done; ///< the last of this kind was confirmed
+        QString failure;                ///< of the first that failed
+    };
+    std::array<EffectState, kEffects> effects;
+    ScriptOutcome script = ScriptOutcome::Ok;
+    QString error;
+    std::vector<QByteArray> log;
+    std::uint64_t logCut = 0;
+    bool isIssued = false;
+    SteadyTime ended{};
+
+    bool hasActed() const;
+    int openEffects() const;
+};
+
+class TriggerRuns {
+public:
+    /// `ended` is called once for each run, with its outcome: Done, Failed, TimedOut or Discarded.
+    using Ended = std::function<void(const TriggerRun &, Outcome)>;
+    TriggerRuns(Nanoseconds deadline, Ended ended) : m_deadline(deadline), m_ended(std::move(ended)) {}
+
+    void begin(std::uint64_t run, int trigger, SteadyTime due, WallTime dueWall);
+    /// The script has ended; effects follow by effectAsked() until issued().
+    TriggerRun *scriptEnded(std::uint64_t run, const ScriptResult &result, SteadyTime started, SteadyTime ended);
+    void effectAsked(std::uint64_t run, Effect effect);
+    /// All effects of the run have been handed over.
+    void issued(std::uint64_t run, SteadyTime now);
+    /// One effect ended; an empty `failure` means confirmed. Unknown runs (timed out before) are ignored.
+    void effectEnded(std::uint64_t run, Effect effect, SteadyTime at, const QString &failure = {});
+    /// Ends the runs whose deadline has passed.
+    void expire(SteadyTime now);
+    std::optional<SteadyTime> nextDeadline() const;
+    /// Ends every open run as Discarded: the engine stops.
+    void abandon(SteadyTime now);
+    std::size_t size() const { return m_runs.size(); }
+
+private:
+    void endIfComplete(std::uint64_t run, SteadyTime at);
+    void end(std::uint64_t run, Outcome outcome, SteadyTime at);
+
+    Nanoseconds m_deadline;
+    Ended m_ended;
+    std::unordered_map<std::uint64_t, TriggerRun> m_runs;
+    std::deque<std::pair<SteadyTime, std::uint64_t>> m_deadlines; ///< in order, since all are equally long
+};
+
+/// "control", "alarm", "mqtt", "aggregation".
+QString effectName(Effect effect);
+/// The record of an ended run; `triggerId` is its stable id.
+RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &triggerId);
+/// What made a run slow: the stage that took the largest part, such as "queue", "lua", "device", "fsync", "broker", "store".
+QString slowestStage(const TriggerRun &run);
+
+} // namespace gridloom

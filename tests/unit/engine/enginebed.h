@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// EngineBed: a Cycle with a fake clock and fake surroundings; no thread, no socket, no file. Everything that leaves the
+// engine is recorded, and the test answers in its place.
+#pragma once
+
+#include "core/design/designdocument.h"
+#include "engine/cycle.h"
+
+#include <memory>
+#include <vector>
+
+namespace gridloom {
+
+class FakeRecords final : public Records {
+public:
+    RecordNumber append(Record record) override
+    {
+        records.push_back(std::move(record));
+        return records.size();
+    }
+    void setCommitted(std::function<void(const CommitReport &)>) override {}
+    std::vector<OutboxEntry> pendingOutbox() const override { return {}; }
+    std::uint64_t nextMessageId() const override { return 100; }
+    std::uint64_t nextRun() const override { return 1; }
+    std::uint64_t nextCommand() const override { return 1; }
+    RecordsStatistics statistics() const override { return {}; }
+
+    template<typename T>
+    std::vector<T> all() const
+    {
+        std::vector<T> found;
+        for (const Record &record : records)
+            if (const T *item = std::get_if<T>(&record))
+                found.push_back(*item);
+        return found;
+    }
+    std::vector<Record> records;
+};
+
+class EngineBed {
+public:
+    /// The files of the test's design beside gridloom.json, a store, a sink "mqtt" and a channel "bus".
+    explicit EngineBed(DesignDocument files);
+
+    /// Lets time pass in one step and runs a cycle.
+    void advance(Nanoseconds d);
+    void step() { m_cycle->step(); }
+    PointHandle point(const char *name) const { return design->pointByName.value(name, kNoPoint); }
+    /// A sample as a driver would deliver it, and a cycle.
+    void sample(const char *point, Value value, Quality quality = Quality::Good);
+    /// The script of the oldest job ends so; and a cycle.
+    void scriptEnds(std::vector<Action> actions, ScriptOutcome outcome = ScriptOutcome::Ok, const QString &error = {});
+    void writeEnds(WriteResult::State state);      ///< the oldest write
+    void recordsCommitted(bool isDurable = true);  ///< everything appended so far
+    void messageEnds(bool isDelivered = true);     ///< the oldest message
+    void rowsStored(bool isStored = true);         ///< the oldest batch
+    EngineSnapshot snapshot() { return m_cycle->snapshot(); }
+
+    FakeClock clock;
+    FakeRecords records;
+    std::shared_ptr<const Design> design;
+    std::deque<ScriptWorkers::Job> jobs;
+    std::deque<WriteRequest> writes;
+    std::deque<OutboundMessage> messages;
+    std::deque<StoreRunner::Batch> batches;
+    std::vector<EngineSnapshot> published;
+    Outlets::PollCounts polls;
+    bool isStoreFull = false;
+    bool isPolling = true;
+    void push(EngineEvent event) { m_inbox.pushAlways(std::move(event)); }
+
+private:
+    EngineInbox m_inbox{64};
+    std::unique_ptr<Expressions> m_expressions;
+    std::unique_ptr<Cycle> m_cycle;
+};
+
+} // namespace gridloom
