@@ -50,6 +50,8 @@ Result<void> ChildProcess::start(const QString &program, const QStringList &argu
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent) // it ended before the line above took effect
             ::_exit(127);
+        // A group of its own: Ctrl+C in a terminal reaches us alone, and we stop our children in order.
+        ::setpgid(0, 0);
     });
     m_process.start(program, arguments, QIODevice::ReadOnly);
     if (!m_process.waitForStarted(kStartTimeoutMs))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ChildProcess: runs one program that can not outlive us. The kernel kills it when the thread that started it ends
-// (PR_SET_PDEATHSIG), so start it from a thread that lives as long as the child is needed.
+// (PR_SET_PDEATHSIG), so start it from a thread that lives as long as the child is needed. Signals of the terminal
+// (Ctrl+C) do not reach it: it is stopped by us.
 // Used on one thread; needs that thread's event loop (or one of the waiting functions here) to take in the output.
 #pragma once
 
