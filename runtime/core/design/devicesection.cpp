@@ -3,6 +3,8 @@
 #include "core/design/nearestname.h"
 #include "core/design/sections.h"
 
+#include <QJsonArray>
+
 namespace gridloom {
 
 namespace {
@@ -97,7 +99,14 @@ void readAcquired(DesignScope &scope, ObjectReader &reader, Point &point, const 
     point.period = reader.duration(u"periodMs", kShortestPeriod, point.period);
     if (point.kind != PointKind::Setpoint && point.kind != PointKind::Command) {
         reader.refuse(u"write", QStringLiteral("belongs to points of the kind setpoint or command"));
-    } else if (auto write = reader.child(u"write")) {
+        return;
+    }
+    const QJsonObject *manifest = scope.plugins.find(QStringLiteral("driver"), driver);
+    if (manifest && manifest->contains(u"capabilities")
+        && !manifest->value(u"capabilities").toArray().contains(QLatin1String("write")))
+        reader.fault(u"kind", "design.notAllowed",
+                     QStringLiteral("the driver \"%1\" only reads; make it measured, status or counter").arg(driver));
+    if (auto write = reader.child(u"write")) {
         point.write = readWrite(*write);
     } else if (!reader.has(u"write")) {
         reader.fault(u"write", "design.missing",

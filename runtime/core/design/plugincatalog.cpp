@@ -88,8 +88,9 @@ const QJsonObject *PluginCatalog::read(ObjectReader &reader, QStringView key, co
 QJsonObject PluginCatalog::params(ObjectReader &reader, QStringView key, const QJsonObject *manifest,
                                   const QString &description)
 {
+    const std::size_t before = reader.faults().total();
     const QJsonObject given = reader.object(key);
-    if (!manifest)
+    if (!manifest || reader.faults().total() != before)
         return given;
     const QJsonObject rules = manifest->value(description).toObject();
     QJsonObject complete = given;

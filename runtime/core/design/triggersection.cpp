@@ -26,9 +26,10 @@ constexpr Choice<ControlPriority> kPriorities[] = {{u"safety", ControlPriority::
 Trigger::Periodic readPeriodic(ObjectReader &when)
 {
     Trigger::Periodic periodic;
+    const std::size_t before = when.faults().total();
     periodic.period = when.duration(u"periodMs", kShortestPeriod);
     periodic.phase = when.duration(u"phaseMs", Milliseconds(0), periodic.phase);
-    if (periodic.phase >= periodic.period)
+    if (when.faults().total() == before && periodic.phase >= periodic.period)
         when.fault(u"phaseMs", "design.outOfRange",
                    QStringLiteral("a phase of %1 ms is no part of the period; choose 0 to %2")
                        .arg(periodic.phase.count()).arg(periodic.period.count() - 1));
