@@ -151,7 +151,7 @@ std::vector<ControlCommand> Arbiter::due(SteadyTime now)
 {
     std::vector<ControlCommand> commands;
     for (Output *output : m_active) {
-        if (output->waiting && !output->sent && sendableAt(*output) <= now)
+        if (output->waiting && !output->sent && sendableAt(*output) <= now && now < output->waiting->deadline)
             commands.push_back(send(*output, now));
     }
     std::sort(commands.begin(), commands.end(), [](const ControlCommand &a, const ControlCommand &b) {
@@ -175,7 +175,9 @@ std::optional<SteadyTime> Arbiter::nextDue() const
 {
     std::optional<SteadyTime> next;
     for (const Output *output : m_active) {
-        if (output->waiting && !output->sent && (!next || sendableAt(*output) < *next))
+        if (!output->waiting || output->sent || sendableAt(*output) >= output->waiting->deadline)
+            continue;
+        if (!next || sendableAt(*output) < *next)
             next = sendableAt(*output);
     }
     return next;

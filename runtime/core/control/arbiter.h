@@ -66,8 +66,9 @@ public:
     ControlCommand request(const ControlRequest &request, SteadyTime now, WallTime wall,
                            std::optional<ControlCommand> &superseded);
     /// Commands that may be sent now, highest priority first, then in order of request: at most one under way per
-    /// output, not before its minimum interval. They are Sent from here on. A value is cut once more when the write
-    /// before it left the device elsewhere than expected.
+    /// output, not before its minimum interval. They are Sent from here on. Call expire() before:
+    /// a command whose deadline has passed is not sent. A value is cut once more when the write before it left the
+    /// device elsewhere than expected.
     std::vector<ControlCommand> due(SteadyTime now);
     /// When due() may have something next; nothing when no command waits for a time.
     std::optional<SteadyTime> nextDue() const;

@@ -81,7 +81,7 @@ void TumblingWindow::take(Input &input, const Sample &sample)
     if (!isLate) {
         ++m_offered;
         m_latest = std::max(m_latest, t);
-    } else if (*m_start - t > m_end - *m_start) {
+    } else if (*m_start - t > m_end - *m_start && firstFree(t) < *m_start) {
         m_setBackTo = t;
     }
     if (const auto value = usableNumber(sample)) {
