@@ -110,7 +110,7 @@ int run(int argc, char **argv)
     Supervisor supervisor(options, loaded.value().design, std::move(clock));
     QObject::connect(&supervisor, &Supervisor::finished, &application, &QCoreApplication::exit);
     const Signals signalSource([&supervisor](int) { supervisor.stop(); });
-    if (const auto started = supervisor.start({}); !started) {
+    if (const auto started = supervisor.start(); !started) {
         print(stderr, started.error().message);
         return kFailed;
     }

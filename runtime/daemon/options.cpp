@@ -49,8 +49,8 @@ QString numberFault(const Options &options, bool isSpeedNumber, bool isCommitNum
 {
     if (!isSpeedNumber || options.speed < 0.1 || options.speed > 1000)
         return QStringLiteral("--speed must be a number from 0.1 to 1000.");
-    if (!isCommitNumber || options.durableCommitMs < 0 || options.durableCommitMs > 10'000)
-        return QStringLiteral("--durable-commit-ms must be a whole number from 0 to 10000.");
+    if (!isCommitNumber || options.durableCommitMs < 0 || options.durableCommitMs > 1'000)
+        return QStringLiteral("--durable-commit-ms must be a whole number from 0 to 1000.");
     return {};
 }
 } // namespace

@@ -23,6 +23,7 @@ void Signals::block()
     const sigset_t set = stopSignals();
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN); // a full quota is an error of write(2), not the end of control
 }
 
 Signals::Signals(std::function<void(int)> received)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals: SIGTERM and SIGINT as events of the main loop, by signalfd(2). SIGPIPE is ignored.
+// Signals: SIGTERM and SIGINT as events of the main loop, by signalfd(2). SIGPIPE and
+// SIGXFSZ are ignored: both are reported by the call that caused them.
 #pragma once
 
 #include <QSocketNotifier>

@@ -16,6 +16,7 @@ constexpr std::chrono::milliseconds kDrainLimit{8'000};
 
 Supervisor::Supervisor(Options options, std::shared_ptr<const Design> design, std::unique_ptr<const Clock> clock)
     : m_options(std::move(options)), m_design(std::move(design)), m_clock(std::move(clock)),
+      m_records({.durableCommit = std::chrono::milliseconds(m_options.durableCommitMs)}, *m_clock),
       m_wakeUp([this] { takeSnapshots(); })
 {
     m_snapshots.setWakeUp([this] { m_wakeUp.notify(); });
@@ -25,7 +26,7 @@ Supervisor::Supervisor(Options options, std::shared_ptr<const Design> design, st
 
 Supervisor::~Supervisor() = default;
 
-Result<void> Supervisor::start(QList<QString> faults)
+Result<void> Supervisor::start()
 {
     m_uptime.start();
     if (!QDir().mkpath(m_options.stateDir))
@@ -34,7 +35,6 @@ Result<void> Supervisor::start(QList<QString> faults)
                              .arg(m_options.stateDir)};
     if (const auto opened = m_records.open(m_options.stateDir); !opened)
         return opened;
-    faults += m_records.faults();
     if (!m_options.statusSocket.isEmpty())
         if (const auto listening = m_status.listen(m_options.statusSocket); !listening)
             return listening;
@@ -50,7 +50,7 @@ Result<void> Supervisor::start(QList<QString> faults)
         options.watched.push_back(*point);
     }
     m_engine = std::make_unique<Engine>(m_design, *m_clock, m_records, std::move(options));
-    return m_engine->start(faults);
+    return m_engine->start();
 }
 
 void Supervisor::stop()
@@ -67,6 +67,8 @@ void Supervisor::takeSnapshots()
 {
     std::vector<EngineSnapshot> snapshots;
     m_snapshots.drain(snapshots);
+    for (const QString &fault : m_records.takeFaults())
+        m_engine->reportFault(fault);
     for (const EngineSnapshot &snapshot : snapshots) {
         if (m_isFinished)
             return;

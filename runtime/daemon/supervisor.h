@@ -22,8 +22,8 @@ public:
     Supervisor(Options options, std::shared_ptr<const Design> design, std::unique_ptr<const Clock> clock);
     ~Supervisor() override;
 
-    /// Opens records, store and sockets and starts the engine. `faults`: damage found before.
-    Result<void> start(QList<QString> faults);
+    /// Opens records, store and sockets and starts the engine.
+    Result<void> start();
     /// Begins the orderly stop; finished() follows within 10 s. Idempotent.
     void stop();
 

@@ -144,6 +144,8 @@ void Cycle::handle(EngineEvent &event)
             m_alarms.raiseSystem(SystemAlarm::HistoryLost, stored->error, m_wall);
     } else if (auto *health = std::get_if<HealthChanged>(&event)) {
         m_links[health->deviceId] = {health->deviceId, health->health, health->why};
+    } else if (auto *fault = std::get_if<StateFault>(&event)) {
+        m_alarms.raiseSystem(SystemAlarm::StateDamaged, fault->text, m_wall);
     } else {
         beginDraining();
     }

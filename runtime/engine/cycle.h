@@ -39,7 +39,6 @@ public:
     void finish();
     EngineSnapshot snapshot();
     void adoptOutbox(const std::vector<OutboxEntry> &pending) { m_outbound.adopt(pending); }
-    AlarmBoard &alarms() { return m_alarms; }
 
 private:
     enum class Due : std::uint8_t { Window, Alarm, Status, Housekeeping };

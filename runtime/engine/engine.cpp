@@ -26,7 +26,7 @@ Engine::~Engine()
         stop([] {});
 }
 
-Result<void> Engine::start(const QList<QString> &faults)
+Result<void> Engine::start()
 {
     auto expressions = Expressions::compile(*m_design);
     if (!expressions)
@@ -46,8 +46,6 @@ Result<void> Engine::start(const QList<QString> &faults)
     m_cycle = std::make_unique<Cycle>(Cycle::Parts{*m_design, m_clock, m_inbox, m_records, *m_expressions, outlets(),
                                                    m_options.watched, m_options.publish});
     m_cycle->adoptOutbox(m_records.pendingOutbox());
-    for (const QString &fault : faults)
-        m_cycle->alarms().raiseSystem(SystemAlarm::StateDamaged, fault, m_clock.wallNow());
     for (const Error &error : m_io->start(m_plugins))
         qCWarning(lcEngine).noquote() << error.message;
     m_thread = std::thread([this] { run(); });

@@ -28,8 +28,10 @@ public:
     ~Engine();
 
     /// Starts everything. Error when a script, the store or a sink cannot be used at all; drivers that cannot be opened
-    /// are logged and answer bad. `faults`: damaged state found by the caller, raised as an alarm.
-    Result<void> start(const QList<QString> &faults);
+    /// are logged and answer bad.
+    Result<void> start();
+    /// Damaged state found by the caller: raised as an alarm. Any thread.
+    void reportFault(const QString &text) { m_inbox.pushAlways(StateFault{text}); }
     /// No new work becomes due; what is in flight ends. Snapshots go on. Any thread.
     void drain() { m_inbox.pushAlways(DrainRequested{}); }
     /// Ends all threads and answers the last account. `closeRecords` closes the records, after the last append.

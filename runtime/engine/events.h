@@ -56,11 +56,15 @@ struct RowsStored {
     QString error;
     SteadyTime at{};
 };
+/// Damage of the state found by the surroundings (records, files), to be raised as an alarm.
+struct StateFault {
+    QString text;
+};
 /// Stop making work due; end what is in flight.
 struct DrainRequested {};
 
 using EngineEvent = std::variant<SamplesArrived, WriteFinished, HealthChanged, ScriptFinished, RecordsCommitted,
-                                 MessageEnded, RowsStored, DrainRequested>;
+                                 MessageEnded, RowsStored, StateFault, DrainRequested>;
 using EngineInbox = BoundedQueue<EngineEvent>;
 
 } // namespace gridloom
