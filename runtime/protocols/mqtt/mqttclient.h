@@ -48,6 +48,7 @@ struct MqttSettings {
     QByteArray clientId; ///< UTF-8, not empty; unique at the broker
     QString username;    ///< empty: no login
     QString password;
+    QString passwordFile; ///< instead of `password`: its first line, read at each attempt
     bool isVersion5 = false;
     std::chrono::seconds keepAlive{30};                   ///< 5 to 65,535 s
     std::chrono::milliseconds connectTimeout{10'000};     ///< name, TCP, TLS and CONNACK together

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocols/mqtt/mqttsession.h"
 
+#include <QFile>
+
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
 
+#include <atomic>
 #include <cerrno>
 #include <netdb.h>
 #include <new>
@@ -11,6 +14,8 @@
 namespace gridloom {
 
 namespace {
+
+constexpr qint64 kMaxPasswordBytes = 65'536; // MQTT 3.1.1, 3.1.3.5, and the line end
 
 /// mosquitto_lib_init() is not thread-safe and counts its calls; once per process is enough.
 void initializeLibrary()
@@ -67,32 +72,56 @@ Result<void> MqttClient::Session::configure(const MqttSettings &settings)
     m_isVersion5 = settings.isVersion5;
     if (result == MOSQ_ERR_SUCCESS)
         result = mosquitto_int_option(m_library, MOSQ_OPT_TCP_NODELAY, 1);
-    if (result == MOSQ_ERR_SUCCESS && !settings.username.isEmpty())
-        result = mosquitto_username_pw_set(m_library, settings.username.toUtf8().constData(),
-                                           settings.password.toUtf8().constData());
     if (result == MOSQ_ERR_SUCCESS && settings.will)
         result = mosquitto_will_set(m_library, settings.will->topic.constData(),
                                     static_cast<int>(settings.will->payload.size()),
                                     settings.will->payload.constData(), settings.will->qos,
                                     settings.will->isRetained);
-    if (result == MOSQ_ERR_SUCCESS && settings.tls) {
-        const QByteArray ca = settings.tls->caFile.toUtf8();
-        const QByteArray certificate = settings.tls->certFile.toUtf8();
-        const QByteArray key = settings.tls->keyFile.toUtf8();
-        const auto orNull = [](const QByteArray &path) { return path.isEmpty() ? nullptr : path.constData(); };
-        if (ca.isEmpty())
-            result = mosquitto_int_option(m_library, MOSQ_OPT_TLS_USE_OS_CERTS, 1);
-        if (result == MOSQ_ERR_SUCCESS)
-            result = mosquitto_tls_set(m_library, orNull(ca), ca.isEmpty() ? "/etc/ssl/certs" : nullptr,
-                                       orNull(certificate), orNull(key), nullptr);
-    }
+    if (result == MOSQ_ERR_SUCCESS && settings.tls)
+        result = setTls(*settings.tls);
     if (result != MOSQ_ERR_SUCCESS)
         return Error{QStringLiteral("mqtt.settings"),
-                     QStringLiteral("the MQTT settings for %1 do not work: %2. Check will, login and certificate files")
-                         .arg(settings.host, describeMqttError(result)),
-                     true};
+                     QStringLiteral("the MQTT settings for %1 do not work: %2. Check will and certificate files")
+                         .arg(settings.host, describeMqttError(result))};
     setCallbacks();
+    return setLogin(settings);
+}
+
+Result<void> MqttClient::Session::setLogin(const MqttSettings &settings)
+{
+    if (settings.username.isEmpty())
+        return {};
+    QByteArray password = settings.password.toUtf8();
+    if (!settings.passwordFile.isEmpty()) {
+        QFile file(settings.passwordFile);
+        if (!file.open(QIODevice::ReadOnly))
+            return Error{QStringLiteral("mqtt.settings"), QStringLiteral("the password file %1 was not read: %2")
+                                                              .arg(settings.passwordFile, file.errorString())};
+        password = file.readLine(kMaxPasswordBytes);
+        while (password.endsWith('\n') || password.endsWith('\r'))
+            password.chop(1);
+    }
+    if (mosquitto_username_pw_set(m_library, settings.username.toUtf8().constData(), password.constData())
+        != MOSQ_ERR_SUCCESS)
+        return Error{QStringLiteral("mqtt.settings"),
+                     QStringLiteral("user name or password for %1 is no valid text").arg(settings.host)};
     return {};
+}
+
+int MqttClient::Session::setTls(const MqttTls &tls)
+{
+    const QByteArray authority = tls.caFile.toUtf8();
+    const QByteArray certificate = tls.certFile.toUtf8();
+    const QByteArray key = tls.keyFile.toUtf8();
+    const auto orNull = [](const QByteArray &path) { return path.isEmpty() ? nullptr : path.constData(); };
+    // mosquitto_tls_set() insists on a place of authorities, even when the system's list is used.
+    const char *systemFolder = authority.isEmpty() ? "/etc/ssl/certs" : nullptr;
+    if (authority.isEmpty()) {
+        const int result = mosquitto_int_option(m_library, MOSQ_OPT_TLS_USE_OS_CERTS, 1);
+        if (result != MOSQ_ERR_SUCCESS)
+            return result;
+    }
+    return mosquitto_tls_set(m_library, orNull(authority), systemFolder, orNull(certificate), orNull(key), nullptr);
 }
 
 void MqttClient::Session::setCallbacks()

@@ -47,6 +47,8 @@ struct MqttClient::Session {
     bool isSettlingSoon = false;
 
 private:
+    Result<void> setLogin(const MqttSettings &settings);
+    int setTls(const MqttTls &tls);
     void setCallbacks();
 
     mosquitto *m_library = nullptr;
