@@ -78,10 +78,11 @@ public:
     void close();
     bool isConnected() const { return m_isConnected; }
 
-    /// Hands one message to the socket; at QoS 1 and 2 the library sends at most 20 unacknowledged ones at a time and
-    /// queues without bound, so the caller bounds what it gives. `property` goes along as user property "id" (5.0
-    /// only; "": none). Answers the packet id that acknowledged() or refused() will name, unless disconnected() comes
-    /// first. Errors: "mqtt.notConnected" and "mqtt.lost" (retryable), "mqtt.topic", "mqtt.payload".
+    /// Hands one message to the socket; what the socket does not take, or with 5.0 the broker's receive maximum holds
+    /// back, the library queues without bound: the caller bounds what it gives. `property` goes along as user property
+    /// "id" (5.0 only; "": none). Answers the packet id that acknowledged() or refused() will name, unless
+    /// disconnected() comes first. Errors: "mqtt.notConnected" and "mqtt.lost" (retryable), "mqtt.topic",
+    /// "mqtt.payload".
     Result<int> publish(const MqttMessage &message, const QByteArray &property = {});
     /// Kept over reconnects; answered by subscribed() each time the broker granted it. Error "mqtt.topic".
     Result<void> subscribe(const QByteArray &filter, std::uint8_t qos);

@@ -72,6 +72,9 @@ Result<void> MqttClient::Session::configure(const MqttSettings &settings)
     m_isVersion5 = settings.isVersion5;
     if (result == MOSQ_ERR_SUCCESS)
         result = mosquitto_int_option(m_library, MOSQ_OPT_TCP_NODELAY, 1);
+    // The default of 20 would keep messages back in the library, where QoS 0 and a goodbye overtake them.
+    if (result == MOSQ_ERR_SUCCESS)
+        result = mosquitto_int_option(m_library, MOSQ_OPT_SEND_MAXIMUM, 65'535);
     if (result == MOSQ_ERR_SUCCESS && settings.will)
         result = mosquitto_will_set(m_library, settings.will->topic.constData(),
                                     static_cast<int>(settings.will->payload.size()),
