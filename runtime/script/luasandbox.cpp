@@ -43,6 +43,19 @@ int describeError(lua_State *L)
     return 1;
 }
 
+// Pushes "overload.lua:3: " for the innermost script function from `level` on: C functions have no lines.
+void pushPlace(lua_State *L, int level)
+{
+    constexpr int kLevels = 4;
+    for (int i = level; i < level + kLevels; ++i) {
+        luaL_where(L, i);
+        if (lua_rawlen(L, -1) > 0)
+            return;
+        lua_pop(L, 1);
+    }
+    lua_pushliteral(L, "");
+}
+
 int openLibraries(lua_State *L)
 {
     openSandboxLibraries(L);
@@ -184,7 +197,7 @@ void LuaSandbox::onCount(lua_State *L, lua_Debug *)
 void LuaSandbox::timeOut(lua_State *L, int level)
 {
     m_end = End::TimedOut;
-    luaL_where(L, level);
+    pushPlace(L, level);
     lua_pushfstring(L, "stopped after the time limit of %d ms", static_cast<int>(limitMs()));
     lua_concat(L, 2);
     lua_error(L);

@@ -29,6 +29,7 @@ bool matchesClass(int c, int cl)
     case 'u': isIn = std::isupper(c); break;
     case 'w': isIn = std::isalnum(c); break;
     case 'x': isIn = std::isxdigit(c); break;
+    case 'z': isIn = c == 0; break; // deprecated, but still understood by Lua
     default: return cl == c;
     }
     return std::isupper(cl) ? !isIn : isIn;

@@ -166,7 +166,7 @@ int rawsetFunction(lua_State *L)
 // Only the question how much memory is in use; the collector is not the script's to steer.
 int collectGarbage(lua_State *L)
 {
-    const char *what = luaL_optstring(L, 1, "count");
+    const char *what = luaL_optstring(L, 1, "collect");
     if (std::string_view(what) != "count")
         return luaL_error(L, "collectgarbage: scripts may only ask for \"count\"");
     lua_pushnumber(L, static_cast<double>(LuaSandbox::of(L).memory()) / 1024.0);

@@ -105,7 +105,8 @@ int concat(lua_State *L)
         const lua_Integer i = first + static_cast<lua_Integer>(n);
         lua_rawgeti(L, 1, i);
         if (!lua_isstring(L, -1))
-            return luaL_error(L, "invalid value (at index %I) in table for 'concat'", static_cast<LUAI_UACINT>(i));
+            return luaL_error(L, "invalid value (%s) at index %I in table for 'concat'", luaL_typename(L, -1),
+                              static_cast<LUAI_UACINT>(i));
         std::size_t length = 0;
         const char *text = lua_tolstring(L, -1, &length);
         if (joined.size() + length + separatorLength > LuaSandbox::kMaxString + separatorLength)
