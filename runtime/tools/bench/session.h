@@ -52,9 +52,9 @@ public:
     const MessageCount &messages() const { return m_subscriber.count(); }
 
 Q_SIGNALS:
-    void statusReceived(const RuntimeStatus &status);
+    void statusReceived(const gridloom::RuntimeStatus &status);
     /// The runtime's process is gone before finish(), or says something that cannot be understood.
-    void failed(const Error &error);
+    void failed(const gridloom::Error &error);
 
 private:
     Result<void> startSimulator(const Setup &setup);

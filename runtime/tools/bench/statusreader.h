@@ -19,9 +19,9 @@ public:
     void close();
 
 Q_SIGNALS:
-    void received(const RuntimeStatus &status);
+    void received(const gridloom::RuntimeStatus &status);
     /// A line that could not be understood.
-    void failed(const Error &error);
+    void failed(const gridloom::Error &error);
 
 private:
     void connectAgain();
