@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sysinfodriver.h"
+
+#include "reading.h"
+
+#include <QDir>
+#include <QFile>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gridloom {
+
+namespace {
+
+constexpr double kKbPerMb = 1024.0;
+
+double rounded(double value)
+{
+    return std::round(value * 100.0) / 100.0;
+}
+
+} // namespace
+
+SysInfoDriver::SysInfoDriver(DriverHost &host, const Clock &clock, QString root)
+    : m_host(host), m_clock(clock), m_root(std::move(root))
+{
+}
+
+std::optional<SysInfoDriver::Figure> SysInfoDriver::figureFromAddress(const QString &address)
+{
+    static constexpr std::pair<QLatin1String, Figure> kFigures[] = {
+        {QLatin1String("cpuPercent"), Figure::CpuPercent},
+        {QLatin1String("memoryPercent"), Figure::MemoryPercent},
+        {QLatin1String("memoryMb"), Figure::MemoryMb},
+        {QLatin1String("diskFreePercent"), Figure::DiskFreePercent},
+        {QLatin1String("processCpuPercent"), Figure::ProcessCpuPercent},
+        {QLatin1String("processRssMb"), Figure::ProcessRssMb},
+        {QLatin1String("load1"), Figure::Load1},
+        {QLatin1String("uptimeS"), Figure::UptimeS},
+        {QLatin1String("temperature"), Figure::Temperature},
+    };
+    for (const auto &[name, figure] : kFigures) {
+        if (address == name)
+            return figure;
+    }
+    return std::nullopt;
+}
+
+Result<void> SysInfoDriver::configure(const QJsonObject &channelParams, const QList<DeviceBinding> &devices)
+{
+    m_points.clear();
+    m_diskPath = QFile::encodeName(channelParams.value(QLatin1String("path")).toString(QStringLiteral("/")));
+    m_deviceCount = static_cast<int>(devices.size());
+    for (const DeviceBinding &device : devices) {
+        for (const Point *point : device.points) {
+            const auto figure = figureFromAddress(point->address);
+            if (!figure)
+                return Error{QStringLiteral("sysinfo.address"),
+                             QStringLiteral("point %1 of device %2: \"%3\" is no figure of the gateway; the manifest of "
+                                            "the driver sysinfo lists them")
+                                 .arg(point->id, device.id, point->address)};
+            BoundPoint bound;
+            bound.handle = point->handle;
+            bound.figure = *figure;
+            bound.scale = point->format.scale;
+            bound.offset = point->format.offset;
+            m_points.push_back(bound);
+        }
+    }
+    std::sort(m_points.begin(), m_points.end(),
+              [](const BoundPoint &a, const BoundPoint &b) { return a.handle < b.handle; });
+    return {};
+}
+
+void SysInfoDriver::start()
+{
+    m_isStarted = true;
+    m_thermalFiles.clear();
+    const QDir thermal(m_root + QLatin1String("/sys/class/thermal"));
+    for (const QString &zone : thermal.entryList({QStringLiteral("thermal_zone*")}, QDir::Dirs | QDir::NoDotAndDotDot))
+        m_thermalFiles.append(thermal.filePath(zone + QLatin1String("/temp")));
+    Reading reading(*this);
+    for (BoundPoint &point : m_points)
+        takeBaseline(point, reading);
+    for (DeviceHandle device = 0; device < m_deviceCount; ++device)
+        m_host.deviceHealthChanged(device, LinkHealth::Online, {});
+}
+
+void SysInfoDriver::poll(std::span<const PointHandle> due)
+{
+    if (!m_isStarted)
+        return;
+    ++m_statistics.reads;
+    Reading reading(*this);
+    m_batch.clear();
+    for (const PointHandle handle : due) {
+        if (BoundPoint *const point = find(handle))
+            m_batch.push_back(sampleOf(*point, reading));
+    }
+    m_host.publish(m_batch);
+}
+
+void SysInfoDriver::write(const WriteRequest &request)
+{
+    WriteResult result;
+    result.state = WriteResult::State::Rejected;
+    result.error = Error{QStringLiteral("sysinfo.readOnly"),
+                         QStringLiteral("figures of the gateway cannot be written; remove the write policy")};
+    m_host.writeFinished(request.id, result);
+}
+
+SysInfoDriver::BoundPoint *SysInfoDriver::find(PointHandle handle)
+{
+    const auto found = std::lower_bound(m_points.begin(), m_points.end(), handle,
+                                        [](const BoundPoint &point, PointHandle wanted) { return point.handle < wanted; });
+    return found != m_points.end() && found->handle == handle ? &*found : nullptr;
+}
+
+void SysInfoDriver::takeBaseline(BoundPoint &point, Reading &reading)
+{
+    if (point.figure == Figure::CpuPercent) {
+        point.cpuBefore = reading.cpu().value_or(proc::CpuTicks{});
+    } else if (point.figure == Figure::ProcessCpuPercent) {
+        point.processSecondsBefore = reading.processSeconds().value_or(0.0);
+        point.uptimeBefore = reading.uptime().value_or(0.0);
+    }
+    point.lastShare.reset();
+}
+
+std::optional<double> SysInfoDriver::evaluate(BoundPoint &point, Reading &reading)
+{
+    switch (point.figure) {
+    case Figure::CpuPercent: {
+        const auto &now = reading.cpu();
+        if (!now)
+            return std::nullopt;
+        if (const auto share = proc::cpuPercent(point.cpuBefore, *now)) {
+            point.lastShare = share;
+            point.cpuBefore = *now;
+        }
+        return point.lastShare;
+    }
+    case Figure::MemoryPercent:
+        return reading.memory() ? std::optional(proc::memoryPercent(*reading.memory())) : std::nullopt;
+    case Figure::MemoryMb:
+        if (!reading.memory())
+            return std::nullopt;
+        return static_cast<double>(reading.memory()->totalKb - reading.memory()->availableKb) / kKbPerMb;
+    case Figure::DiskFreePercent:
+        return reading.diskFreePercent();
+    case Figure::ProcessCpuPercent:
+        return processShare(point, reading);
+    case Figure::ProcessRssMb:
+        return reading.residentMb();
+    case Figure::Load1:
+        return reading.load1();
+    case Figure::UptimeS:
+        return reading.uptime();
+    case Figure::Temperature:
+        return reading.temperature();
+    }
+    return std::nullopt;
+}
+
+/// Of one core. The kernel's uptime is the measure of time, since CPU time is real time whatever the clock's speed.
+std::optional<double> SysInfoDriver::processShare(BoundPoint &point, Reading &reading)
+{
+    const auto seconds = reading.processSeconds();
+    const auto uptime = reading.uptime();
+    if (!seconds || !uptime)
+        return std::nullopt;
+    if (*uptime > point.uptimeBefore) {
+        point.lastShare = 100.0 * std::max(0.0, *seconds - point.processSecondsBefore) / (*uptime - point.uptimeBefore);
+        point.processSecondsBefore = *seconds;
+        point.uptimeBefore = *uptime;
+    }
+    return point.lastShare;
+}
+
+bool SysInfoDriver::isShareBegun(const BoundPoint &point, Reading &reading)
+{
+    if (point.figure == Figure::CpuPercent)
+        return reading.cpu().has_value();
+    return point.figure == Figure::ProcessCpuPercent && reading.processSeconds() && reading.uptime();
+}
+
+Sample SysInfoDriver::sampleOf(BoundPoint &point, Reading &reading)
+{
+    Sample sample;
+    sample.point = point.handle;
+    const auto value = evaluate(point, reading);
+    sample.sourceTime = m_clock.wallNow();
+    sample.gatewayTime = m_clock.steadyNow();
+    if (value) {
+        sample.value = Value(rounded(*value * point.scale + point.offset));
+        sample.quality = Quality::Good;
+    } else if (point.figure == Figure::Temperature && m_thermalFiles.isEmpty()) {
+        sample.quality = Quality::BadNotSupported; // the machine has no sensor
+    } else if (isShareBegun(point, reading)) {
+        sample.quality = Quality::BadWaitingForInitialData; // no clock tick since start()
+    } else {
+        sample.quality = Quality::BadDeviceFailure;
+    }
+    return sample;
+}
+
+} // namespace gridloom
