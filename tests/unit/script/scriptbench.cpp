@@ -23,7 +23,7 @@ PointHandle ScriptBench::addPoint(const QString &name, PointKind kind, const QSt
         point.write = WritePolicy{};
     PointRef ref;
     ref.handle = handle;
-    ref.name = QStringLiteral("meter1.") + name;
+    ref.name = name.contains(QLatin1Char('.')) ? name : QStringLiteral("meter1.") + name;
     ref.point = &point;
     design.points.append(ref);
     design.pointByName.insert(ref.name.toUtf8(), handle);

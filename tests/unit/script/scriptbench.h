@@ -15,7 +15,8 @@ class ScriptBench {
 public:
     ScriptBench();
 
-    /// Adds a point of device "meter1" ("meter1.NAME"); an output when it is a Setpoint, an expression makes it Computed.
+    /// Adds a point of device "meter1" ("meter1.NAME"), or of another one when NAME has a dot. A Setpoint is an
+    /// output.
     PointHandle addPoint(const QString &name, PointKind kind = PointKind::Measured, const QString &expression = {});
     /// Adds a row "rows.NAME" that triggers write, or an aggregation of inputs.
     PointHandle addRow(const QString &name, bool isScripted = true);
@@ -31,7 +32,7 @@ public:
     Trigger trigger; ///< "test": what compile() uses
     std::unique_ptr<PointStore> store;
 
-    /// The script of `lua`; fails the test by an exception when it does not compile.
+    /// The script of `lua`; throws when it does not compile.
     std::unique_ptr<TriggerScript> compile(const QString &lua);
     ScriptResult run(TriggerScript &script, std::uint64_t run = 1);
     /// Compiles and runs once.
