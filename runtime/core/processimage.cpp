@@ -15,15 +15,22 @@ PointStore::PointStore(std::size_t size)
     }
 }
 
+// Whether an image shares a page is told by the freezes since the page was made. The use count of the pointer would save
+// some copies, but reading it does not order the reads of a worker that has just let go of its image before our write.
 ImageSlot &PointStore::writable(PointHandle point)
 {
     constexpr std::size_t kFanOut = ProcessImage::kFanOut;
+    const std::uint64_t freezes = m_live.m_number;
     auto &branch = m_live.m_branches[point / (kFanOut * kFanOut)];
-    if (branch.use_count() > 1)
+    if (branch->freezes != freezes) {
         branch = std::make_shared<ProcessImage::Branch>(*branch);
+        branch->freezes = freezes;
+    }
     auto &page = branch->pages[point / kFanOut % kFanOut];
-    if (page.use_count() > 1)
+    if (page->freezes != freezes) {
         page = std::make_shared<ProcessImage::Page>(*page);
+        page->freezes = freezes;
+    }
     return page->slots[point % kFanOut];
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ProcessImage: an immutable picture of all points at one moment; what every trigger of a cycle reads.
 // PointStore: the engine thread's live values, from which images are frozen. Pages of 64 slots are shared between
-// images and copied on the first write, two levels deep, so that a cycle costs what changed, not what exists.
+// images and copied on the first write after a freeze, two levels deep, so that a cycle costs what changed, not what
+// exists. A page that an image may hold is never written again, so readers need no lock.
 #pragma once
 
 #include "core/sample.h"
@@ -26,9 +27,11 @@ public:
     static constexpr std::size_t kFanOut = 64;
     struct Page {
         std::array<ImageSlot, kFanOut> slots;
+        std::uint64_t freezes = 0; ///< how many there had been when the store made this page
     };
     struct Branch {
         std::array<std::shared_ptr<Page>, kFanOut> pages;
+        std::uint64_t freezes = 0;
     };
 
     std::size_t size() const { return m_size; }

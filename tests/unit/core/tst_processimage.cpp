@@ -4,6 +4,7 @@
 
 #include <QTest>
 
+#include <atomic>
 #include <random>
 #include <thread>
 
@@ -88,21 +89,27 @@ void ProcessImageTest::sharesWhatDidNotChange()
     QCOMPARE(copied, 64); // one page
 }
 
-// For ThreadSanitizer: workers hold images of the past while the engine thread goes on writing.
+// For ThreadSanitizer: a worker lets go of its image at any moment, while the engine thread goes on writing.
 void ProcessImageTest::imagesAreReadWhileTheStoreIsWritten()
 {
     PointStore store(1'000);
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < 200; ++round) {
         for (PointHandle point = 0; point < 1'000; point += 7)
             store.update(sample(point, round));
         auto image = store.freeze(SteadyTime(), WallTime());
+        std::atomic<bool> isDone = false;
         bool isWhole = true;
-        std::thread worker([image = std::move(image), round, &isWhole] {
+        std::thread worker([&isDone, &isWhole, image = std::move(image), round]() mutable {
             for (PointHandle point = 0; point < 1'000; point += 7)
                 isWhole = isWhole && image->at(point).value == Value(round);
+            image.reset();
+            isDone.store(true, std::memory_order_relaxed); // orders nothing: the store must not rely on it
         });
-        for (PointHandle point = 0; point < 1'000; point += 3)
-            store.update(sample(point, -1));
+        for (bool isLast = false; !isLast;) {
+            isLast = isDone.load(std::memory_order_relaxed);
+            for (PointHandle point = 0; point < 1'000; point += 3)
+                store.update(sample(point, -1));
+        }
         worker.join();
         QVERIFY(isWhole);
     }
