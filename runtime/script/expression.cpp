@@ -115,7 +115,8 @@ Result<void> Expressions::Private::sortByDependency(const Design &design)
     for (const auto &[point, count] : missing)
         names.append(design.points.at(point).name);
     return Error{QStringLiteral("script.cycle"),
-                 QStringLiteral("computed points read each other in a circle: %1").arg(names.join(QStringLiteral(", "))),
+                 QStringLiteral("computed points read each other in a circle: %1")
+                     .arg(names.join(QStringLiteral(", "))),
                  false};
 }
 

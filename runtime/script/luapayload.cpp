@@ -79,7 +79,7 @@ private:
         lua_State *L = m_state;
         std::vector<std::string_view> keys;
         for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-            LuaSandbox::of(L).charge(L, 4);
+            LuaSandbox::of(L).charge(L, 256); // a table whose keys all collide makes every step slow
             ++entries;
             if (lua_type(L, -2) == LUA_TSTRING) {
                 std::size_t length = 0;

@@ -5,8 +5,9 @@
 #include "script/patternmatcher.h"
 #include "script/sandboxlibrary.h"
 
+#include <algorithm>
 #include <cstring>
-#include <string>
+#include <string_view>
 
 namespace gridloom {
 
@@ -115,33 +116,60 @@ int gmatch(lua_State *L)
     return 1;
 }
 
-void appendTo(lua_State *L, std::string &out, std::string_view text)
-{
-    if (out.size() + text.size() > LuaSandbox::kMaxString)
-        luaL_error(L, "string.gsub: the result is longer than %d bytes", static_cast<int>(LuaSandbox::kMaxString));
-    out.append(text);
-}
+// The result of gsub as it grows: in memory of the Lua heap, since a callback may call gsub again. While it lives, what
+// one appends from the stack has to be on its top.
+class Replaced {
+public:
+    explicit Replaced(lua_State *state) : m_state(state) { luaL_buffinit(state, &m_buffer); }
+    Replaced(const Replaced &) = delete; // the buffer points into itself
+    Replaced &operator=(const Replaced &) = delete;
+
+    void append(std::string_view text)
+    {
+        checkLength(text.size());
+        luaL_addlstring(&m_buffer, text.data(), text.size());
+    }
+    // Appends the text or number on top of the stack and pops it.
+    void appendTop()
+    {
+        std::size_t length = 0;
+        lua_tolstring(m_state, -1, &length);
+        checkLength(length);
+        luaL_addvalue(&m_buffer);
+    }
+    void push() { luaL_pushresult(&m_buffer); }
+
+private:
+    void checkLength(std::size_t more)
+    {
+        if (luaL_bufflen(&m_buffer) + more > LuaSandbox::kMaxString)
+            luaL_error(m_state, "string.gsub: the result is longer than %d bytes",
+                       static_cast<int>(LuaSandbox::kMaxString));
+    }
+
+    lua_State *m_state;
+    luaL_Buffer m_buffer;
+};
 
 // A replacement text with its %0 to %9 and %%.
-void appendExpanded(lua_State *L, std::string &out, PatternMatcher &matcher, const char *s, const char *end)
+void appendExpanded(lua_State *L, Replaced &out, PatternMatcher &matcher, const char *s, const char *end)
 {
     const std::string_view text = checkText(L, 3);
     LuaSandbox::of(L).charge(L, text.size());
     for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            appendTo(L, out, text.substr(i, 1));
-            continue;
-        }
-        const char c = ++i < text.size() ? text[i] : '\0';
+        const std::size_t escape = std::min(text.find('%', i), text.size());
+        out.append(text.substr(i, escape - i));
+        i = escape + 1;
+        if (escape == text.size())
+            return;
+        const char c = i < text.size() ? text[i] : '\0';
         if (c == '%') {
-            appendTo(L, out, "%");
+            out.append("%");
         } else if (c == '0') {
-            appendTo(L, out, {s, static_cast<std::size_t>(end - s)});
+            out.append({s, static_cast<std::size_t>(end - s)});
         } else if (c > '0' && c <= '9') {
             matcher.pushCapture(c - '1', s, end);
-            luaL_tolstring(L, -1, nullptr);
-            appendTo(L, out, checkText(L, -1));
-            lua_pop(L, 2);
+            out.appendTop();
         } else {
             luaL_error(L, "invalid use of '%%' in replacement string");
         }
@@ -149,9 +177,8 @@ void appendExpanded(lua_State *L, std::string &out, PatternMatcher &matcher, con
 }
 
 // Appends what replaces one match.
-void appendReplacement(lua_State *L, std::string &out, PatternMatcher &matcher, const char *s, const char *end)
+void appendReplacement(lua_State *L, Replaced &out, PatternMatcher &matcher, const char *s, const char *end)
 {
-    const std::string_view whole(s, static_cast<std::size_t>(end - s));
     switch (lua_type(L, 3)) {
     case LUA_TFUNCTION: {
         lua_pushvalue(L, 3);
@@ -167,13 +194,14 @@ void appendReplacement(lua_State *L, std::string &out, PatternMatcher &matcher, 
         appendExpanded(L, out, matcher, s, end);
         return;
     }
-    if (!lua_toboolean(L, -1))
-        appendTo(L, out, whole);
-    else if (lua_isstring(L, -1))
-        appendTo(L, out, checkText(L, -1));
-    else
+    if (lua_isstring(L, -1)) {
+        out.appendTop();
+        return;
+    }
+    if (lua_toboolean(L, -1))
         luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
     lua_pop(L, 1);
+    out.append({s, static_cast<std::size_t>(end - s)});
 }
 
 int gsub(lua_State *L)
@@ -186,7 +214,7 @@ int gsub(lua_State *L)
     const lua_Integer most = luaL_optinteger(L, 4, static_cast<lua_Integer>(subject.size()) + 1);
     const bool isAnchored = takeAnchor(pattern);
     PatternMatcher matcher(L, subject, pattern);
-    std::string out; // of at most kMaxString bytes
+    Replaced out(L);
     const char *s = subject.data();
     const char *lastEnd = nullptr;
     lua_Integer count = 0;
@@ -197,15 +225,15 @@ int gsub(lua_State *L)
             appendReplacement(L, out, matcher, s, end);
             s = lastEnd = end;
         } else if (s < matcher.end()) {
-            appendTo(L, out, {s++, 1});
+            out.append({s++, 1});
         } else {
             break;
         }
         if (isAnchored)
             break;
     }
-    appendTo(L, out, {s, static_cast<std::size_t>(matcher.end() - s)});
-    lua_pushlstring(L, out.data(), out.size());
+    out.append({s, static_cast<std::size_t>(matcher.end() - s)});
+    out.push();
     lua_pushinteger(L, count);
     return 2;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes into a script and what comes out of it. A script never acts: it returns actions, the engine carries them out.
+// What goes into a script and what comes out of it. A script never acts: it returns actions, which the engine carries
+// out.
 #pragma once
 
 #include "core/design/design.h"

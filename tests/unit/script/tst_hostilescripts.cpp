@@ -123,6 +123,7 @@ void HostileScriptsTest::endsInTime_data()
     inC("emergency collections", "local keep = {} pcall(function() for i = 1, 1e6 do keep[i] = {} if collectgarbage('count') > 960 then break end end end)\n"
                                  "local s = ('x'):rep(16000) while true do local _ = s .. 'a', s .. 'b', s .. 'c' end");
     inC("payload", "local t = {} for i = 1, 20000 do t[i] = 1 end while true do pcall(mqtt.publish, '', t) pcall(mqtt.publish, 'x', {t, log}) end");
+    inC("payload of colliding keys", "local t, k = {}, 8191 for i = 1, 8000 do t[i * k] = 1 end while true do pcall(mqtt.publish, 'x', t) end");
     inC("log", "while true do log(('\\n'):rep(32000)) end");
     inC("unknown names", "while true do pcall(point, ('x'):rep(32000)) pcall(point, 'meter1.x') end");
 }
@@ -219,6 +220,7 @@ void HostileScriptsTest::memoryStaysBelowTheCap_data()
                             "local function f(...) local t = {...} return f(t, table.unpack(t)) end f()",
                             "state.t = state.t or {} while true do state.t[#state.t + 1] = {} end",
                             "local s = 'x' while true do s = s .. s end", "local s = '' while true do s = s .. 'xxxxxxxxxxxxxxxx' end",
+                            "local x = ('x'):rep(30000) .. '.' local function f() return x:gsub('.', function(c) if c == '.' then f() end end) end f() error('end')",
                             "string.pack(('c4000000'):rep(3), 'x', 'x', 'x')"})
         QTest::newRow(lua) << QString::fromUtf8(lua);
 }
