@@ -93,7 +93,7 @@ void ProcessImageTest::sharesWhatDidNotChange()
 void ProcessImageTest::imagesAreReadWhileTheStoreIsWritten()
 {
     PointStore store(1'000);
-    for (int round = 0; round < 200; ++round) {
+    for (int round = 0; round < 50; ++round) {
         for (PointHandle point = 0; point < 1'000; point += 7)
             store.update(sample(point, round));
         auto image = store.freeze(SteadyTime(), WallTime());
