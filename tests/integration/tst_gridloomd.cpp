@@ -79,16 +79,18 @@ void GridloomdTest::aWrongDesignIsRefusedWhole()
 {
     GatewayBed bed;
     DesignDocument files = wholeDesign(1, 1);
-    files["devices/dev.json"] = R"({"id":"dev","name":"dev","channel":"nowhere","params":{"unit":300},"points":[
+    files["devices/dev.json"] = R"({"id":"dev","name":"dev","channel":"dev-bus","params":{"unit":300},"points":[
         {"id":"a","name":"a.b","kind":"measured","address":"holding:99999","type":"int17"}]})";
+    files["devices/lost.json"] = R"({"id":"lost","name":"lost","channel":"nowhere","params":{},"points":[]})";
     files["triggers/task.lua"] = "local x =\nretrun 1";
     bed.writeDesign(files);
     QVERIFY(!bed.startRuntime());
     QVERIFY(bed.runtime().waitForExit(10s));
     QCOMPARE(bed.runtime().exitCode(), 3);
     const QByteArray &said = bed.runtime().output();
-    for (const char *place : {"devices/dev.json/channel", "devices/dev.json/params/unit", "devices/dev.json/points/0/name",
-                              "devices/dev.json/points/0/type", "triggers/task.lua:2"})
+    for (const char *place : {"devices/lost.json/channel", "devices/dev.json/params/unit", "devices/dev.json/points/0/name",
+                              "devices/dev.json/points/0/address", "devices/dev.json/points/0/type",
+                              "triggers/task.lua:2"})
         QVERIFY2(said.contains(place), (QByteArray(place) + " is missing in:\n" + said).constData());
     QVERIFY(!QFileInfo::exists(bed.stateDir())); // nothing was begun
 }
