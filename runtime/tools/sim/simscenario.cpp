@@ -5,6 +5,7 @@
 #include "core/design/objectreader.h"
 
 #include <QHash>
+#include <QJsonArray>
 #include <QSet>
 #include <QStringList>
 
@@ -114,7 +115,7 @@ QString listenerOf(const SimScenario &scenario, std::size_t index)
     while (scenario.devices[index].portOf)
         index = *scenario.devices[index].portOf;
     const DeviceScenario &first = scenario.devices[index];
-    return first.port != 0 ? QString::number(first.port) : first.id;
+    return first.port != 0 ? QString::number(first.port) : QStringLiteral("free %1").arg(index);
 }
 
 void readDevices(ObjectReader &reader, SimScenario &scenario)
@@ -122,6 +123,8 @@ void readDevices(ObjectReader &reader, SimScenario &scenario)
     QHash<QString, std::size_t> earlier;
     QSet<QPair<QString, int>> addresses;
     bool hasMeter = false;
+    if (const QJsonValue list = reader.any(u"devices"); list.isArray() && list.toArray().isEmpty())
+        reader.fault(u"devices", kUnknown, QStringLiteral("a scenario needs at least one device"));
     for (ObjectReader &item : reader.children(u"devices", kMostDevices, true)) {
         scenario.devices.push_back(readDevice(item, earlier));
         const DeviceScenario &device = scenario.devices.back();
