@@ -31,16 +31,18 @@ Error diskError(const char *step, const QString &path, int code)
 }
 
 // 0 or an errno.
-int writeAll(int fd, QByteArrayView bytes)
+int writeAll(int fd, QByteArrayView bytes, qint64 offset)
 {
     while (!bytes.isEmpty()) {
-        const ssize_t n = ::write(fd, bytes.data(), static_cast<std::size_t>(bytes.size()));
+        const ssize_t n = ::pwrite(fd, bytes.data(), static_cast<std::size_t>(bytes.size()), offset);
         if (n < 0 && errno != EINTR)
             return errno;
         if (n == 0)
             return ENOSPC;
-        if (n > 0)
+        if (n > 0) {
             bytes = bytes.sliced(n);
+            offset += n;
+        }
     }
     return 0;
 }
@@ -58,16 +60,20 @@ void removeOldAsides(const QString &folder)
 
 AppendFile::AppendFile(int fd, QString path, qint64 size) : m_fd(fd), m_size(size), m_path(std::move(path)) {}
 
-Result<AppendFile> AppendFile::create(const QString &path, QByteArrayView head)
+Result<AppendFile> AppendFile::create(const QString &path, QByteArrayView head, qint64 reserve)
 {
     const QByteArray target = QFile::encodeName(path);
     const QByteArray temporary = target + ".new";
-    const int fd = ::open(temporary.constData(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0640);
+    const int fd = ::open(temporary.constData(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
     if (fd < 0)
         return diskError("creating the file", path, errno);
     AppendFile file(fd, path, head.size());
     const char *step = "writing a new file";
-    int code = writeAll(fd, head);
+    int code = writeAll(fd, head, 0);
+    if (code == 0 && reserve > 0) {
+        step = "reserving space";
+        code = ::posix_fallocate(fd, head.size(), reserve);
+    }
     if (code == 0) {
         step = "syncing a new file";
         code = ::fdatasync(fd) != 0 ? errno : 0;
@@ -87,7 +93,7 @@ Result<AppendFile> AppendFile::create(const QString &path, QByteArrayView head)
 
 Result<AppendFile> AppendFile::open(const QString &path)
 {
-    const int fd = ::open(QFile::encodeName(path).constData(), O_RDWR | O_APPEND | O_CLOEXEC);
+    const int fd = ::open(QFile::encodeName(path).constData(), O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return diskError("opening the file", path, errno);
     struct stat status = {};
@@ -124,7 +130,7 @@ AppendFile &AppendFile::operator=(AppendFile &&other) noexcept
 
 Result<void> AppendFile::append(QByteArrayView bytes)
 {
-    if (const int code = writeAll(m_fd, bytes); code != 0) {
+    if (const int code = writeAll(m_fd, bytes, m_size); code != 0) {
         // A part may be in the file. What it reports is the reason of the write, also when cutting back fails.
         static_cast<void>(truncate(m_size));
         return diskError("appending", m_path, code);

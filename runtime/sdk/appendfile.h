@@ -16,9 +16,11 @@ class AppendFile {
 public:
     AppendFile() = default; ///< not open
     /// A new file with these first bytes, durable and whole under its name: written beside it as NAME.new, synced,
-    /// renamed, the folder synced. Replaces an older file of that name.
-    static Result<AppendFile> create(const QString &path, QByteArrayView head);
-    /// An existing file, to append after its last byte.
+    /// renamed, the folder synced. Replaces an older file of that name. `reserve` bytes of disk are taken at once, as
+    /// zeros after the head: appending into them costs a sync half of its time and of its writes, since the file
+    /// system has nothing of its own to note down.
+    static Result<AppendFile> create(const QString &path, QByteArrayView head, qint64 reserve = 0);
+    /// An existing file without a reserve, to append after its last byte.
     static Result<AppendFile> open(const QString &path);
     ~AppendFile();
     AppendFile(AppendFile &&other) noexcept;
@@ -26,10 +28,11 @@ public:
 
     bool isOpen() const { return m_fd >= 0; }
     const QString &path() const { return m_path; }
+    /// Bytes appended, without what is reserved.
     qint64 size() const { return m_size; }
 
-    /// Appends by one write(2), after which the bytes survive a crash of the process. All or nothing: on an error
-    /// the file is cut back to what it was.
+    /// Appends by one write, after which the bytes survive a crash of the process. All or nothing: on an error the
+    /// file is cut back to what it was, and loses what was reserved.
     Result<void> append(QByteArrayView bytes);
     /// Makes what was appended survive a power cut. An error can mean that the kernel has dropped pages: nothing
     /// since the last good sync() counts as stored, and isBroken() is true from then on.

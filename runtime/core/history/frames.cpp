@@ -179,8 +179,10 @@ bool FrameReader::next(Frame &frame)
         return true;
     }
     m_at = m_file.size();
-    if (m_at != expected) {
-        m_damagedBytes += m_at - expected;
+    const QByteArrayView rest = m_file.sliced(expected);
+    const auto lastUsed = std::find_if(rest.rbegin(), rest.rend(), [](char c) { return c != '\0'; });
+    if (lastUsed != rest.rend()) {
+        m_damagedBytes += rest.rend() - lastUsed;
         m_firstDamage = m_firstDamage < 0 ? expected : m_firstDamage;
     }
     return false;

@@ -7,6 +7,7 @@
 
 #include <QByteArray>
 #include <QByteArrayView>
+#include <QString>
 #include <QStringView>
 
 #include <cstdint>
@@ -78,7 +79,8 @@ struct Frame {
 };
 
 /// Walks the frames of a file after its header. What fails its CRC is skipped up to the next whole frame, so that one
-/// bad sector costs what lies in it; where nothing whole follows, the walk ends.
+/// bad sector costs what lies in it; where nothing whole follows, the walk ends. Zero bytes up to the end of the file
+/// are space reserved for frames to come, not damage.
 class FrameReader {
 public:
     /// Kinds of 1 to `highestKind` are frames; any other byte there is damage.

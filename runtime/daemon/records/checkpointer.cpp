@@ -33,8 +33,11 @@ void Checkpointer::moveLog(const QString &path)
 bool Checkpointer::takeNextLog(AppendFile &log, steady_clock::time_point until)
 {
     std::vector<AppendFile> ready;
-    if (m_ready.drainUntil(ready, until) == 0)
-        return false;
+    if (m_ready.drain(ready) == 0) {
+        m_closed.pushAlways(QString()); // one that could not be created before is tried again now
+        if (m_ready.drainUntil(ready, until) == 0)
+            return false;
+    }
     log = std::move(ready.front());
     m_closed.pushAlways(QString());
     return true;
@@ -71,7 +74,7 @@ void Checkpointer::prepareNextLog()
 {
     if (m_ready.size() > 0)
         return;
-    auto log = AppendFile::create(logPath(m_place.folder, m_place.nextLog), logHeader());
+    auto log = AppendFile::create(logPath(m_place.folder, m_place.nextLog), logHeader(), kLogReserve);
     reportOnce(m_lastCreateFault, log ? Result<void>() : Result<void>(log.error()));
     if (!log)
         return;

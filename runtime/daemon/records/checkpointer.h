@@ -33,6 +33,8 @@ public:
 
     std::uint64_t bytesWritten() const { return m_bytesWritten; } ///< any thread
 
+    /// Space of a new log: ten seconds of 500 records a second.
+    static constexpr qint64 kLogReserve = 1 << 20;
     static QString logPath(const QString &folder, std::uint64_t number);
 
 private:

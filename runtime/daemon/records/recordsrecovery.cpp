@@ -167,7 +167,7 @@ void RecordsStore::startLog(const QString &folder, Recovery &recovery)
     m_reserved = m_firstFree.plus(kReserve);
     QByteArray head = logHeader();
     encodeBounds(head, m_reserved);
-    auto log = AppendFile::create(Checkpointer::logPath(folder, ++recovery.lastLog), head);
+    auto log = AppendFile::create(Checkpointer::logPath(folder, ++recovery.lastLog), head, Checkpointer::kLogReserve);
     if (log) {
         m_log = std::move(log).value();
         m_logHasBounds = true;

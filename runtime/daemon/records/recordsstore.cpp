@@ -13,6 +13,7 @@ constexpr milliseconds kAcknowledgementDelay{1'000};
 constexpr milliseconds kFirstBackOff{50};
 constexpr milliseconds kLongestBackOff{2'000};
 constexpr milliseconds kRotationRetry{100};
+constexpr milliseconds kLogPatience{200}; ///< for a new log in place of a broken one
 constexpr qint64 kLargeLog = 8'000'000;       ///< moved before its time
 constexpr qsizetype kLargeBuffer = 1'000'000; ///< not kept for the next group
 constexpr std::chrono::hours kIdle{1};
@@ -235,7 +236,7 @@ void RecordsStore::rotate(RealTime patience)
 void RecordsStore::leaveBrokenLog()
 {
     if (!m_log.isOpen() || m_log.isBroken())
-        rotate(steady_clock::now() + kFirstBackOff);
+        rotate(steady_clock::now() + kLogPatience);
     if (m_log.isOpen() && m_log.isBroken())
         m_log.close(); // no successor yet; its path is kept for the checkpointer
 }

@@ -253,7 +253,7 @@ void SegmentTest::salvagedSegmentIsWhole()
     encoder.beginRows(9); // of tables that are not there
     encoder.row(sampleRows().front());
     encoder.endRows();
-    file += QByteArray(100, '\0');
+    file += QByteArray(100, '\xFF');
     const QByteArray mended = salvageSegment(file);
     qsizetype firstDamage = 0;
     QVERIFY(areSame(decode(mended, &firstDamage), sampleRows()));
@@ -277,6 +277,13 @@ void SegmentTest::noiseIsNoSegment()
         }
     }
     QCOMPARE(decode(QByteArray(1'000'000, '\0')).size(), std::size_t{0});
+    // Zeros at the end are reserved space, zeros with something after them are not.
+    qsizetype firstDamage = 0;
+    const QByteArray reserved = kReference + QByteArray(100, '\0');
+    QVERIFY(areSame(decode(reserved, &firstDamage), sampleRows()));
+    QCOMPARE(firstDamage, -1);
+    decode(reserved + 'x', &firstDamage);
+    QCOMPARE(firstDamage, kReference.size());
 }
 
 QTEST_APPLESS_MAIN(SegmentTest)
