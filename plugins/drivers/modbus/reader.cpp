@@ -105,7 +105,7 @@ void Reader::acceptValues(ReadJob &job, const Outcome &outcome)
     const auto &plan = job.block->plan;
     const auto stamp = now();
     unit.scan().answered();
-    job.block->exception = 0;
+    job.block->exception.reset();
     job.block->isOpen = false;
     std::array<std::uint16_t, kMaxReadRegisters> registers;
     const bool isBits = isBitTable(plan.table);

@@ -87,8 +87,8 @@ Error Unit::refusal() const
             return error(hole->exception, point.address.table, point.address.offset);
     }
     for (const auto &block : m_blocks)
-        if (block->exception != 0)
-            return error(block->exception, block->plan.table, block->plan.address);
+        if (block->exception)
+            return error(*block->exception, block->plan.table, block->plan.address);
     return {};
 }
 

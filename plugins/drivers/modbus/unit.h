@@ -15,8 +15,8 @@ namespace gridloom::modbus {
 /// A planned request. Jobs share it: it outlives a new plan until its answer came.
 struct Block {
     ReadBlock plan;
-    bool isOpen = false;        ///< a job for it is queued or on its way
-    std::uint8_t exception = 0; ///< its last answer was this exception; 0: values
+    bool isOpen = false; ///< a job for it is queued or on its way
+    std::optional<std::uint8_t> exception{}; ///< its last answer was this exception
 };
 
 struct PointState {
