@@ -4,7 +4,6 @@
 #include "tools/sim/listener.h"
 
 #include <cerrno>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -12,37 +11,37 @@
 
 namespace gridloom {
 
-Connection::Connection(int socket, Listener &listener)
-    : QObject(&listener), m_socket(socket), m_listener(listener), m_notifier(socket, QSocketNotifier::Read)
+Connection::Connection(int socket, Poller &poller, Listener &listener)
+    : m_socket(socket), m_poller(poller), m_listener(listener)
 {
     const int on = 1;
     ::setsockopt(m_socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    ::fcntl(m_socket, F_SETFL, ::fcntl(m_socket, F_GETFL) | O_NONBLOCK);
-    connect(&m_notifier, &QSocketNotifier::activated, this, &Connection::receive);
-    ++m_listener.counters().connections;
+    m_poller.add(m_socket, *this);
 }
 
 Connection::~Connection()
 {
-    --m_listener.counters().connections;
-    m_notifier.setEnabled(false);
+    m_poller.remove(m_socket);
     ::close(m_socket);
 }
 
-void Connection::receive()
+void Connection::readable()
+{
+    if (!receive())
+        m_listener.end(*this); // deletes this
+}
+
+bool Connection::receive()
 {
     const std::span<std::uint8_t> space = m_framer.space();
     const ssize_t count = ::recv(m_socket, space.data(), space.size(), 0);
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (count <= 0) {
-        end();
-        return;
-    }
+        return true;
+    if (count <= 0)
+        return false;
     m_framer.received(static_cast<std::size_t>(count));
     const bool isFramed = serveFrames();
-    if (!sendAnswers() || !isFramed)
-        end();
+    return sendAnswers() && isFramed;
 }
 
 bool Connection::serveFrames()
@@ -52,7 +51,7 @@ bool Connection::serveFrames()
         switch (m_framer.next(request)) {
         case MbapFramer::Next::Frame: m_listener.answer(request, m_answers); break;
         case MbapFramer::Next::Incomplete: return true;
-        case MbapFramer::Next::Broken: ++m_listener.counters().badFrames; return false;
+        case MbapFramer::Next::Broken: m_listener.countBadFrame(); return false;
         }
     }
 }
@@ -64,12 +63,6 @@ bool Connection::sendAnswers()
     const bool isSent = size == 0 || ::send(m_socket, m_answers.data(), m_answers.size(), MSG_NOSIGNAL) == size;
     m_answers.clear();
     return isSent;
-}
-
-void Connection::end()
-{
-    m_notifier.setEnabled(false);
-    deleteLater();
 }
 
 } // namespace gridloom

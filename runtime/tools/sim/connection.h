@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection: one client of a listener. A plain socket under a QSocketNotifier: a request costs one recv and one send,
-// where QTcpSocket would buffer twice. Deletes itself when the client goes, breaks the framing or does not read.
+// Connection: one client of a listener, which owns it. A plain socket: a request costs one recv and one send, where
+// QTcpSocket would buffer twice. Ends when the client goes, breaks the framing or does not read its answers.
 #pragma once
 
 #include "tools/sim/mbapframer.h"
-
-#include <QObject>
-#include <QSocketNotifier>
+#include "tools/sim/poller.h"
 
 namespace gridloom {
 
 class Listener;
 
-class Connection : public QObject {
-    Q_OBJECT
+class Connection final : public Poller::Source {
 public:
-    /// Takes the socket over; becomes a child of the listener.
-    Connection(int socket, Listener &listener);
-    ~Connection() override;
+    /// Takes over a socket that does not block. Poller and listener outlive the connection.
+    Connection(int socket, Poller &poller, Listener &listener);
+    ~Connection();
+    Q_DISABLE_COPY_MOVE(Connection)
+
+    void readable() override;
 
 private:
-    void receive();
+    /// False: the connection is at its end.
+    bool receive();
     bool serveFrames();
     bool sendAnswers();
-    void end();
 
     int m_socket;
+    Poller &m_poller;
     Listener &m_listener;
-    QSocketNotifier m_notifier;
     MbapFramer m_framer;
     std::vector<std::uint8_t> m_answers;
 };

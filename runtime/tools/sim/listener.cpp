@@ -4,11 +4,25 @@
 #include "tools/sim/connection.h"
 #include "tools/sim/mbapframer.h"
 
+#include <cerrno>
+#include <cstring>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 namespace gridloom {
 
-Listener::Listener(const Clock &clock, WireCounters &counters, QObject *parent)
-    : QTcpServer(parent), m_clock(clock), m_counters(counters)
+Listener::Listener(Poller &poller, const Clock &clock, WireCounters &counters)
+    : m_poller(poller), m_clock(clock), m_counters(counters)
 {
+}
+
+Listener::~Listener()
+{
+    if (m_socket < 0)
+        return;
+    m_poller.remove(m_socket);
+    ::close(m_socket);
 }
 
 void Listener::addUnit(int unit, SimDevice &device, DeviceCounters &counters)
@@ -18,12 +32,36 @@ void Listener::addUnit(int unit, SimDevice &device, DeviceCounters &counters)
 
 Result<void> Listener::open(quint16 port)
 {
-    if (listen(QHostAddress::LocalHost, port))
-        return {};
-    return Error{QStringLiteral("sim.listen"), QStringLiteral("port %1 of 127.0.0.1 cannot be opened: %2; choose another "
-                                                              "port, or 0 for any free one")
-                                                   .arg(port)
-                                                   .arg(errorString())};
+    m_socket = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const int on = 1; // a port that a former simulator has just left
+    ::setsockopt(m_socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    auto *generic = reinterpret_cast<sockaddr *>(&address);
+    socklen_t size = sizeof address;
+    if (m_socket < 0 || ::bind(m_socket, generic, size) != 0 || ::listen(m_socket, SOMAXCONN) != 0
+        || ::getsockname(m_socket, generic, &size) != 0)
+        return Error{QStringLiteral("sim.listen"),
+                     QStringLiteral("port %1 of 127.0.0.1 cannot be opened: %2; choose another port, or 0 for any free one")
+                         .arg(port)
+                         .arg(QString::fromLocal8Bit(std::strerror(errno)))};
+    m_port = ntohs(address.sin_port);
+    m_poller.add(m_socket, *this);
+    return {};
+}
+
+void Listener::readable()
+{
+    for (;;) {
+        const int socket = ::accept4(m_socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (socket < 0)
+            return;
+        auto connection = std::make_unique<Connection>(socket, m_poller, *this);
+        m_connections.emplace(connection.get(), std::move(connection));
+        ++m_counters.connections;
+    }
 }
 
 void Listener::answer(const MbapFrame &request, std::vector<std::uint8_t> &out)
@@ -44,9 +82,10 @@ void Listener::answer(const MbapFrame &request, std::vector<std::uint8_t> &out)
     MbapFramer::append(out, {request.transaction, request.unit, pdu});
 }
 
-void Listener::incomingConnection(qintptr socket)
+void Listener::end(Connection &connection)
 {
-    new Connection(static_cast<int>(socket), *this); // ends itself
+    m_connections.erase(&connection);
+    --m_counters.connections;
 }
 
 } // namespace gridloom

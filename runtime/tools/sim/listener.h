@@ -1,39 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listener: one Modbus TCP port on 127.0.0.1 with the units behind it. Lives on one thread with an event loop; answers
-// at once and never blocks.
+// Listener: one Modbus TCP port on 127.0.0.1 with the units behind it. Lives on the poller's thread; answers at once and
+// never blocks.
 #pragma once
 
 #include "core/clock.h"
 #include "core/result.h"
 #include "tools/sim/counters.h"
 #include "tools/sim/modbusresponder.h"
-
-#include <QTcpServer>
+#include "tools/sim/poller.h"
 
 #include <map>
+#include <memory>
+#include <unordered_map>
 #include <vector>
 
 namespace gridloom {
 
+class Connection;
 struct MbapFrame;
 
-class Listener : public QTcpServer {
-    Q_OBJECT
+class Listener final : public Poller::Source {
 public:
-    /// Clock and counters outlive the listener.
-    Listener(const Clock &clock, WireCounters &counters, QObject *parent = nullptr);
+    /// All three outlive the listener.
+    Listener(Poller &poller, const Clock &clock, WireCounters &counters);
+    ~Listener();
+    Q_DISABLE_COPY_MOVE(Listener)
 
     /// The device and its counters outlive the listener. Add all units before open().
     void addUnit(int unit, SimDevice &device, DeviceCounters &counters);
-    /// Port 0 takes any free one, see serverPort(). Error "sim.listen".
+    /// Port 0 takes any free one, see port(). Once. Error "sim.listen".
     Result<void> open(quint16 port);
+    quint16 port() const { return m_port; }
 
-    /// Appends the answer frame to `out`. For connections.
+    void readable() override;
+
+    // For connections.
+    /// Appends the answer frame to `out`.
     void answer(const MbapFrame &request, std::vector<std::uint8_t> &out);
-    WireCounters &counters() { return m_counters; }
-
-protected:
-    void incomingConnection(qintptr socket) override;
+    void countBadFrame() { ++m_counters.badFrames; }
+    /// Deletes the connection.
+    void end(Connection &connection);
 
 private:
     struct Unit {
@@ -41,9 +47,13 @@ private:
         DeviceCounters *counters;
     };
 
+    Poller &m_poller;
     const Clock &m_clock;
     WireCounters &m_counters;
+    int m_socket = -1;
+    quint16 m_port = 0;
     std::map<int, Unit> m_units;
+    std::unordered_map<Connection *, std::unique_ptr<Connection>> m_connections;
     ModbusResponder m_responder;
 };
 

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 using namespace gridloom;
 
@@ -84,6 +85,16 @@ Result<void> writeWhole(const QString &path, const QByteArray &content)
     return Error{QStringLiteral("sim.file"), QStringLiteral("%1 cannot be written: %2").arg(path, file.errorString())};
 }
 
+/// A scenario may have 1,000 listeners and as many clients; the usual limit is 1,024 descriptors.
+void allowManySockets()
+{
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 Result<SimScenario> readScenario(const QString &path)
 {
     QFile file(path);
@@ -124,6 +135,7 @@ Result<void> run(const Options &options, Simulation &simulation, TerminationSign
 int main(int argc, char **argv)
 {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    allowManySockets();
     QCoreApplication app(argc, argv);
     QCoreApplication::setApplicationName(QStringLiteral("gridloom-sim"));
     QCoreApplication::setApplicationVersion(QStringLiteral(GRIDLOOM_VERSION));

@@ -124,7 +124,7 @@ Result<void> Simulation::openListeners()
         } else if (scenario.port != 0 && shared != ports.end()) {
             m_devices[i].listener = m_listeners[static_cast<std::size_t>(shared - ports.begin())].get();
         } else {
-            m_listeners.push_back(std::make_unique<Listener>(m_clock, m_wire));
+            m_listeners.push_back(std::make_unique<Listener>(m_poller, m_clock, m_wire));
             ports.push_back(scenario.port);
             m_devices[i].listener = m_listeners.back().get();
         }
@@ -141,7 +141,7 @@ QByteArray Simulation::portMap() const
     JsonWriter w;
     w.beginObject().key("devices").beginObject();
     for (std::size_t i = 0; i < m_devices.size(); ++i)
-        w.key(m_scenario.devices[i].id.toStdString()).integer(m_devices[i].listener->serverPort());
+        w.key(m_scenario.devices[i].id.toStdString()).integer(m_devices[i].listener->port());
     return w.endObject().endObject().take();
 }
 

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/result.h"
 #include "tools/sim/counters.h"
+#include "tools/sim/poller.h"
 #include "tools/sim/simscenario.h"
 
 #include <QByteArray>
@@ -43,6 +44,7 @@ private:
 
     SimScenario m_scenario;
     const Clock &m_clock;
+    Poller m_poller;
     WireCounters m_wire;
     std::unique_ptr<SiteModel> m_site;
     std::vector<Device> m_devices; ///< as in the scenario
