@@ -57,8 +57,8 @@ Result<void> SysInfoDriver::configure(const QJsonObject &channelParams, const QL
             const auto figure = figureFromAddress(point->address);
             if (!figure)
                 return Error{QStringLiteral("sysinfo.address"),
-                             QStringLiteral("point %1 of device %2: \"%3\" is no figure of the gateway; the manifest of "
-                                            "the driver sysinfo lists them")
+                             QStringLiteral("point %1 of device %2: \"%3\" is no figure of the gateway; the driver's "
+                                            "manifest lists them")
                                  .arg(point->id, device.id, point->address)};
             BoundPoint bound;
             bound.handle = point->handle;
@@ -91,7 +91,6 @@ void SysInfoDriver::poll(std::span<const PointHandle> due)
 {
     if (!m_isStarted)
         return;
-    ++m_statistics.reads;
     Reading reading(*this);
     m_batch.clear();
     for (const PointHandle handle : due) {
@@ -112,8 +111,8 @@ void SysInfoDriver::write(const WriteRequest &request)
 
 SysInfoDriver::BoundPoint *SysInfoDriver::find(PointHandle handle)
 {
-    const auto found = std::lower_bound(m_points.begin(), m_points.end(), handle,
-                                        [](const BoundPoint &point, PointHandle wanted) { return point.handle < wanted; });
+    const auto isBefore = [](const BoundPoint &point, PointHandle wanted) { return point.handle < wanted; };
+    const auto found = std::lower_bound(m_points.begin(), m_points.end(), handle, isBefore);
     return found != m_points.end() && found->handle == handle ? &*found : nullptr;
 }
 

@@ -27,7 +27,8 @@ public:
     /// Always Rejected, "sysinfo.readOnly".
     void write(const WriteRequest &request) override;
     void stop() override { m_isStarted = false; }
-    DriverStatistics statistics() const override { return m_statistics; }
+    /// All zero: it reads files, no request goes over a wire.
+    DriverStatistics statistics() const override { return {}; }
 
 private:
     enum class Figure : std::uint8_t {
@@ -64,7 +65,6 @@ private:
     QList<QString> m_thermalFiles;
     int m_deviceCount = 0;
     std::vector<Sample> m_batch;
-    DriverStatistics m_statistics;
     bool m_isStarted = false;
 };
 

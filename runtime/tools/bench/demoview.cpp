@@ -52,12 +52,12 @@ QByteArray DemoView::values(const RuntimeStatus &status) const
     const QJsonObject values = status.json.value(QLatin1String("values")).toObject();
     QByteArray out = coloured(kBold, "Values") + '\n';
     int column = 0;
-    for (const QString &name : m_points) {
-        const QJsonObject value = values.value(name).toObject();
+    for (const ShownPoint &point : m_points) {
+        const QJsonObject value = values.value(point.name).toObject();
         const QString quality = text(value, "q");
         const bool isGood = quality == QLatin1String("Good");
-        const QByteArray cell = (padded(name, 24) + valueText(value.value(QLatin1String("v"))).rightJustified(11)
-                                 + QLatin1Char(' ') + padded(isGood ? QString() : quality, 12))
+        const QByteArray cell = (padded(point.name, 23) + valueText(value.value(QLatin1String("v"))).rightJustified(9)
+                                 + QLatin1Char(' ') + padded(isGood ? point.unit : quality, 9))
                                     .toUtf8();
         out += "  " + (isGood ? cell : coloured(kYellow, cell)) + (++column % 2 == 0 ? "\n" : "");
     }

@@ -5,15 +5,22 @@
 #include "tools/bench/runtimestatus.h"
 
 #include <QByteArray>
-#include <QStringList>
+#include <QList>
+#include <QString>
 
 namespace gridloom {
 
+/// A value on the screen.
+struct ShownPoint {
+    QString name; ///< "device.point"
+    QString unit;
+};
+
 class DemoView {
 public:
-    /// `points`: names of the values to show, in this order. `isColoured`: ANSI colours (never the only sign of
+    /// `points`: the values to show, in this order. `isColoured`: ANSI colours (never the only sign of
     /// anything); `endS`: real seconds until the end, 0: until Ctrl+C; `speed`: of the runtime's clock.
-    DemoView(QStringList points, bool isColoured, int endS, double speed)
+    DemoView(QList<ShownPoint> points, bool isColoured, int endS, double speed)
         : m_points(std::move(points)), m_isColoured(isColoured), m_endS(endS), m_speed(speed)
     {
     }
@@ -30,7 +37,7 @@ private:
     QByteArray triggers(const RuntimeStatus &status) const;
     QByteArray accounts(const RuntimeStatus &status, std::uint64_t messages) const;
 
-    QStringList m_points;
+    QList<ShownPoint> m_points;
     bool m_isColoured;
     int m_endS;
     double m_speed;

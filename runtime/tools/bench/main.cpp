@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gridloom-bench: the demo, the performance test and the counting process of both.
+#include "core/json.h"
 #include "tools/bench/measurement.h"
 #include "tools/bench/outside.h"
 #include "tools/bench/run.h"
@@ -47,8 +48,11 @@ int countRows(const QString &folder)
         printError(count.error());
         return 1;
     }
-    std::printf("{\"rows\":%llu,\"triggerRows\":%llu}\n", static_cast<unsigned long long>(count.value().rows),
-                static_cast<unsigned long long>(count.value().triggerRows));
+    JsonWriter w;
+    w.beginObject().key("rows").unsignedInteger(count.value().rows);
+    w.key("triggerRows").unsignedInteger(count.value().triggerRows);
+    w.key("triggerRuns").unsignedInteger(count.value().triggerRuns).endObject();
+    std::puts(w.text().constData());
     return 0;
 }
 

@@ -11,6 +11,8 @@
 
 #include <sqlite3.h>
 
+#include <unordered_set>
+
 namespace gridloom {
 
 namespace {
@@ -22,7 +24,7 @@ Error storeError(const QString &message)
     return {QStringLiteral("bench.store"), message};
 }
 
-Result<void> countSegment(const QString &path, StoreCount &count)
+Result<void> countSegment(const QString &path, StoreCount &count, std::unordered_set<std::uint64_t> &runs)
 {
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly))
@@ -33,8 +35,10 @@ Result<void> countSegment(const QString &path, StoreCount &count)
         if (item != SegmentReader::Item::Row)
             continue;
         ++count.rows;
-        if (reader.row().trigger >= 0)
+        if (reader.row().trigger >= 0) {
             ++count.triggerRows;
+            runs.insert(reader.row().run);
+        }
     }
     if (reader.firstDamage() >= 0)
         return storeError(QStringLiteral("%1 is damaged at byte %2").arg(path).arg(reader.firstDamage()));
@@ -49,9 +53,11 @@ Result<StoreCount> countStoreRows(const QString &storeFolder)
     if (!folder.exists())
         return storeError(QStringLiteral("%1 is not there; name the folder of an embedded store").arg(storeFolder));
     StoreCount count;
+    std::unordered_set<std::uint64_t> runs;
     for (const QString &name : folder.entryList({QStringLiteral("*.gls")}, QDir::Files, QDir::Name))
-        if (const auto counted = countSegment(folder.filePath(name), count); !counted)
+        if (const auto counted = countSegment(folder.filePath(name), count, runs); !counted)
             return counted.error();
+    count.triggerRuns = runs.size();
     return count;
 }
 
@@ -63,12 +69,13 @@ Result<StoreCount> countStoreRowsApart(const QString &program, const QString &st
         return started.error();
     const bool ended = counter.waitForExit(kCountTimeout);
     const QJsonObject json = QJsonDocument::fromJson(counter.output()).object();
-    const qint64 rows = json.value(QLatin1String("rows")).toInteger(-1);
-    const qint64 triggerRows = json.value(QLatin1String("triggerRows")).toInteger(-1);
-    if (!ended || counter.exitCode() != 0 || rows < 0 || triggerRows < 0)
+    const auto number = [&json](const char *key) { return json.value(QLatin1String(key)).toInteger(-1); };
+    const qint64 rows = number("rows"), triggerRows = number("triggerRows"), triggerRuns = number("triggerRuns");
+    if (!ended || counter.exitCode() != 0 || rows < 0 || triggerRows < 0 || triggerRuns < 0)
         return storeError(QStringLiteral("rows of %1 could not be counted: %2")
                               .arg(storeFolder, QString::fromUtf8(counter.output()).trimmed()));
-    return StoreCount{static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(triggerRows)};
+    return StoreCount{static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(triggerRows),
+                      static_cast<std::uint64_t>(triggerRuns)};
 }
 
 Result<std::uint64_t> countAlarmRows(const QString &recordsDb)

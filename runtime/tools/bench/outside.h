@@ -12,7 +12,8 @@ namespace gridloom {
 
 struct StoreCount {
     std::uint64_t rows = 0;
-    std::uint64_t triggerRows = 0;
+    std::uint64_t triggerRows = 0; ///< with a trigger id
+    std::uint64_t triggerRuns = 0; ///< different runs among them
 };
 
 /// Decodes all segments of an embedded store. Error "bench.store" when one cannot be read or is damaged.

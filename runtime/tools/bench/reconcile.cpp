@@ -27,9 +27,9 @@ std::vector<Identity> reconcile(const RuntimeStatus &final, const OutsideCounts 
         final.ledgers.control.done + final.mismatches);
     add(QStringLiteral("simWrites = writes"), outside.simWrites, final.requests.writes);
     add(QStringLiteral("subscriberMessages = mqtt.done"), outside.subscriberMessages, final.ledgers.mqtt.done);
-    add(QStringLiteral("dbAggregationRows = runs whose aggregation stage is done"), outside.dbAggregationRows,
-        final.aggregationRuns);
     add(QStringLiteral("dbAggregationRows = aggregationRows"), outside.dbAggregationRows, store.aggregationRows);
+    add(QStringLiteral("dbAggregationRuns = runs whose aggregation stage is done"), outside.dbAggregationRuns,
+        final.aggregationRuns);
     add(QStringLiteral("dbAlarmRows = alarms.done"), outside.dbAlarmRows, final.ledgers.alarms.done);
     return all;
 }

@@ -17,6 +17,7 @@ struct OutsideCounts {
     std::uint64_t subscriberDuplicates = 0;
     std::uint64_t storeRows = 0;         ///< rows in the store's segments
     std::uint64_t dbAggregationRows = 0; ///< those of them with a trigger id
+    std::uint64_t dbAggregationRuns = 0; ///< different runs among these; one run may write several rows
     std::uint64_t dbAlarmRows = 0;       ///< rows of alarm_transitions in records.db
 };
 

@@ -88,6 +88,7 @@ void writeCounts(JsonWriter &w, const RunResult &r)
     w.key("simWrites").unsignedInteger(o.simWrites).key("subscriberMessages").unsignedInteger(o.subscriberMessages);
     w.key("subscriberDuplicates").unsignedInteger(o.subscriberDuplicates);
     w.key("storeRows").unsignedInteger(o.storeRows).key("dbAggregationRows").unsignedInteger(o.dbAggregationRows);
+    w.key("dbAggregationRuns").unsignedInteger(o.dbAggregationRuns);
     w.key("dbAlarmRows").unsignedInteger(o.dbAlarmRows).endObject();
 }
 

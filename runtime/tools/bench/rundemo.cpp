@@ -18,7 +18,18 @@ namespace gridloom {
 namespace {
 
 /// Of resources/samples/site: what a glance at the site shows.
-const QStringList kShownPoints{};
+QList<ShownPoint> shownPoints()
+{
+    const QString kW = QStringLiteral("kW");
+    return {{QStringLiteral("meter1.activePower"), kW},   {QStringLiteral("site.load"), kW},
+            {QStringLiteral("site.production"), kW},      {QStringLiteral("site.withoutBattery"), kW},
+            {QStringLiteral("pv1.activePower"), kW},      {QStringLiteral("pv2.activePower"), kW},
+            {QStringLiteral("battery1.activePower"), kW}, {QStringLiteral("battery1.setpoint"), kW},
+            {QStringLiteral("battery1.soc"), QStringLiteral("%")},
+            {QStringLiteral("demand.projected"), kW},
+            {QStringLiteral("ev1.activePower"), kW},      {QStringLiteral("ev1.currentLimit"), QStringLiteral("A")},
+            {QStringLiteral("ev2.activePower"), kW},      {QStringLiteral("ev2.currentLimit"), QStringLiteral("A")}};
+}
 
 constexpr std::chrono::milliseconds kRedraw{900};
 
@@ -47,7 +58,8 @@ Result<Session::Setup> setUp(const DemoOptions &options)
     setup.design = [document = design.value()](const QHash<QString, int> &ports, int brokerPort) {
         return patchAddresses(document, ports, brokerPort);
     };
-    setup.statusPoints = kShownPoints;
+    for (const ShownPoint &point : shownPoints())
+        setup.statusPoints << point.name;
     setup.speed = options.speed;
     return setup;
 }
@@ -57,7 +69,7 @@ class Display {
 public:
     Display(const DemoOptions &options, Measurement &measurement)
         : m_measurement(measurement), m_isScreen(!options.isHeadless && ::isatty(STDOUT_FILENO)),
-          m_view(kShownPoints, m_isScreen && qEnvironmentVariableIsEmpty("NO_COLOR"), options.seconds, options.speed),
+          m_view(shownPoints(), m_isScreen && qEnvironmentVariableIsEmpty("NO_COLOR"), options.seconds, options.speed),
           m_jsonFile(options.jsonFile)
     {
         if (m_isScreen)

@@ -180,6 +180,7 @@ Result<Session::Ending> Session::finish()
         return rows.error();
     ending.outside.storeRows = rows.value().rows;
     ending.outside.dbAggregationRows = rows.value().triggerRows;
+    ending.outside.dbAggregationRuns = rows.value().triggerRuns;
     const auto alarms = countAlarmRows(stateFolder() + QLatin1String("/records.db"));
     if (!alarms)
         return alarms.error();

@@ -26,7 +26,7 @@ inline QByteArray stoppedStatusLine()
 "store":{"samplesOffered":1100,"rows":500,"skippedByPolicy":590,"lost":10,"pending":0,"bytes":9000,"aggregationRows":72},
 "records":{"appended":1,"committed":1,"failed":0,"commits":1,"bytesWritten":1,"outbox":0,"lastCommitMs":0.3,
 "runsKept":70,"runsDropped":0},
-"aggregationRuns":72,"process":{"cpuMs":900,"rssKb":20480,"threads":9}})";
+"aggregationRuns":70,"process":{"cpuMs":900,"rssKb":20480,"threads":9}})";
 }
 
 inline RuntimeStatus stoppedStatus()
@@ -42,6 +42,7 @@ inline OutsideCounts fittingCounts()
     c.subscriberMessages = 140;
     c.storeRows = 500;
     c.dbAggregationRows = 72;
+    c.dbAggregationRuns = 70;
     c.dbAlarmRows = 71;
     return c;
 }

@@ -55,6 +55,7 @@ void OutsideTest::storeRowsAreCounted()
     QVERIFY(count.ok());
     QCOMPARE(count.value().rows, std::uint64_t(36));
     QCOMPARE(count.value().triggerRows, std::uint64_t(12));
+    QCOMPARE(count.value().triggerRuns, std::uint64_t(10)); // runs 0, 3, .. 27; those of the second file are among them
 }
 
 void OutsideTest::damagedStoreIsAnError()

@@ -49,7 +49,7 @@ void ReconcileTest::everyBrokenNumberIsFound_data()
     const QString writes = QStringLiteral("simWrites = writes");
     const QString confirmed = QStringLiteral("simWrites = control.done + mismatches");
     const QString reads = QStringLiteral("simReads = reads + readBacks");
-    const QString runs = QStringLiteral("dbAggregationRows = runs whose aggregation stage is done");
+    const QString runs = QStringLiteral("dbAggregationRuns = runs whose aggregation stage is done");
     const QString aggregationRows = QStringLiteral("dbAggregationRows = aggregationRows");
 
     row("a sample vanished", [](auto &s, auto &) { ++s.ledgers.points.offered; }, {sum.arg(QStringLiteral("points"))});
@@ -65,7 +65,8 @@ void ReconcileTest::everyBrokenNumberIsFound_data()
     row("a write sent twice", [](auto &, auto &o) { ++o.simWrites; }, {confirmed, writes});
     row("a mismatch uncounted", [](auto &s, auto &) { --s.mismatches; }, {confirmed});
     row("a message acknowledged, not delivered", [](auto &, auto &o) { --o.subscriberMessages; }, {messages});
-    row("a trigger row too many", [](auto &, auto &o) { ++o.dbAggregationRows; }, {runs, aggregationRows});
+    row("a trigger row too many", [](auto &, auto &o) { ++o.dbAggregationRows; }, {aggregationRows});
+    row("a row counted under a wrong run", [](auto &, auto &o) { --o.dbAggregationRuns; }, {runs});
     row("a run without its row", [](auto &s, auto &) { ++s.aggregationRuns; }, {runs});
     row("an alarm not in the journal", [](auto &, auto &o) { --o.dbAlarmRows; }, {alarms});
 }
