@@ -27,8 +27,8 @@ public:
     /// Kills a child that still runs, without grace.
     ~ChildProcess() override;
 
-    /// Starts the program and waits until it was executed, at most 5 s. stdout and stderr are captured together, stdin is empty.
-    /// `environment` holds NAME=VALUE entries added to our own. Errors: "process.running", "process.start".
+    /// Starts the program and waits until it was executed, at most 5 s. stdout and stderr are captured together, stdin
+    /// is empty. `environment` holds NAME=VALUE entries added to our own. Errors: "process.running", "process.start".
     Result<void> start(const QString &program, const QStringList &arguments, const QStringList &environment = {},
                        const QString &workingFolder = {});
 

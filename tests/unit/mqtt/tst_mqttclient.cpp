@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "brokerwatcher.h"
+#include "clientsettings.h"
 #include "protocols/mqtt/mqttclient.h"
 #include "tools/procs/privatebroker.h"
 
-#include <QAbstractEventDispatcher>
 #include <QElapsedTimer>
 #include <QSignalSpy>
 #include <QTcpServer>
@@ -21,56 +21,11 @@ namespace {
 /// An open() that takes longer than this has waited for the other side.
 constexpr qint64 kBlockedMs = 50;
 
-MqttSettings settingsFor(quint16 port)
-{
-    MqttSettings settings;
-    settings.host = QStringLiteral("127.0.0.1");
-    settings.port = port;
-    settings.clientId = "gridloom-test";
-    settings.firstRetry = 20ms;
-    settings.longestRetry = 100ms;
-    return settings;
-}
-
-Error lastError(const QSignalSpy &spy)
-{
-    return spy.isEmpty() ? Error() : spy.last().at(0).value<Error>();
-}
-
 std::int64_t cpuMs()
 {
     timespec now{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return now.tv_sec * 1'000 + now.tv_nsec / 1'000'000;
-}
-
-/// Counts turns of this thread's event loop: a spinning notifier gives thousands a second.
-class LoopTurns : public QObject {
-public:
-    LoopTurns()
-    {
-        connect(QAbstractEventDispatcher::instance(), &QAbstractEventDispatcher::awake, this, [this] { ++count; });
-    }
-    int count = 0;
-};
-
-/// A certificate authority and a server certificate for `name` in `folder`, made by the openssl tool.
-bool makeCertificates(const QString &folder, const QString &name)
-{
-    ChildProcess tool;
-    const QString script = QStringLiteral(
-        "set -e; cd \"$DIR\";"
-        "openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -days 2 -subj '/CN=test ca';"
-        "openssl req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj \"/CN=$NAME\";"
-        "printf 'subjectAltName=%s' \"$ALT\" > ext;"
-        "openssl x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -out server.crt -days 2 "
-        "-extfile ext; chmod 644 server.key");
-    const QString alternative =
-        (name == QLatin1String("127.0.0.1") ? QStringLiteral("IP:") : QStringLiteral("DNS:")) + name;
-    return tool.start(QStringLiteral("/bin/sh"), {QStringLiteral("-c"), script},
-                      {QStringLiteral("DIR=") + folder, QStringLiteral("NAME=") + name,
-                       QStringLiteral("ALT=") + alternative})
-        && tool.waitForExit(30s) && tool.exitCode() == 0;
 }
 
 } // namespace
@@ -89,8 +44,6 @@ private Q_SLOTS:
     void willOnlyWithoutGoodbye();
     void userPropertyAndRefusalOfVersion5();
     void hostNames();
-    void tlsChecksTheCertificate();
-    void silentTlsPeerDoesNotSpin();
     void destroyedInAnyState();
 };
 
@@ -387,69 +340,6 @@ void MqttClientTest::hostNames()
     // Without a name server the resolver is slower than the deadline.
     QVERIFY(lastError(disconnected).code == QLatin1String("mqtt.host")
             || lastError(disconnected).code == QLatin1String("mqtt.timeout"));
-}
-
-void MqttClientTest::tlsChecksTheCertificate()
-{
-    QTemporaryDir good;
-    QTemporaryDir other;
-    QVERIFY(makeCertificates(good.path(), QStringLiteral("127.0.0.1")));
-    QVERIFY(makeCertificates(other.path(), QStringLiteral("elsewhere.example")));
-    const quint16 goodPort = PrivateBroker::findFreePort();
-    const quint16 otherPort = PrivateBroker::findFreePort();
-    QStringList lines;
-    for (const auto &[port, folder] : {std::pair(goodPort, good.path()), std::pair(otherPort, other.path())}) {
-        lines << QStringLiteral("listener %1 127.0.0.1").arg(port)
-              << QStringLiteral("certfile %1/server.crt").arg(folder)
-              << QStringLiteral("keyfile %1/server.key").arg(folder);
-    }
-    PrivateBroker broker({{}, {}, lines, QStringLiteral("mosquitto")});
-    const auto started = broker.start();
-    QVERIFY2(started.ok(), qPrintable(started.error().message));
-
-    MqttSettings settings = settingsFor(goodPort);
-    settings.tls = MqttTls{good.filePath(QStringLiteral("ca.crt")), {}, {}};
-    MqttClient client(settings);
-    QSignalSpy connected(&client, &MqttClient::connected);
-    QSignalSpy acknowledged(&client, &MqttClient::acknowledged);
-    client.open();
-    QTRY_COMPARE(connected.count(), 1);
-    // Larger than any socket buffer: TLS has to ask for writing again and again.
-    QVERIFY(client.publish({"t", QByteArray(8'000'000, 'x'), 1, false}).ok());
-    QTRY_COMPARE_WITH_TIMEOUT(acknowledged.count(), 1, 20'000);
-
-    settings.tls->caFile = other.filePath(QStringLiteral("ca.crt"));
-    settings.clientId = "wrong-authority";
-    MqttClient wrongAuthority(settings);
-    settings.port = otherPort; // the right authority, but the certificate is for another name
-    settings.clientId = "wrong-name";
-    MqttClient wrongName(settings);
-    settings.port = goodPort;
-    settings.tls->caFile = QStringLiteral("/nonexistent/ca.crt");
-    MqttClient noFile(settings);
-    for (MqttClient *refusing : {&wrongAuthority, &wrongName, &noFile}) {
-        QSignalSpy failed(refusing, &MqttClient::disconnected);
-        QSignalSpy succeeded(refusing, &MqttClient::connected);
-        refusing->open();
-        QTRY_VERIFY(failed.count() >= 2);
-        QCOMPARE(succeeded.count(), 0);
-    }
-}
-
-void MqttClientTest::silentTlsPeerDoesNotSpin()
-{
-    QTcpServer silent;
-    QVERIFY(silent.listen(QHostAddress::LocalHost));
-    MqttSettings settings = settingsFor(silent.serverPort());
-    settings.connectTimeout = 300ms;
-    settings.tls = MqttTls{};
-    MqttClient client(settings);
-    QSignalSpy disconnected(&client, &MqttClient::disconnected);
-    const LoopTurns turns;
-    client.open();
-    QTRY_COMPARE(disconnected.count(), 1);
-    QCOMPARE(lastError(disconnected).code, QStringLiteral("mqtt.timeout"));
-    QVERIFY2(turns.count < 100, qPrintable(QString::number(turns.count)));
 }
 
 void MqttClientTest::destroyedInAnyState()

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "brokerwatcher.h"
-#include "sdk/sink.h"
+#include "flakylink.h"
+#include "recordinghost.h"
 #include "tools/procs/privatebroker.h"
 
 #include <QElapsedTimer>
 #include <QJsonDocument>
 #include <QPluginLoader>
-#include <QPointer>
 #include <QTcpServer>
-#include <QTcpSocket>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -20,53 +19,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
+using Kind = RecordingHost::Call::Kind;
+
 constexpr char kPrefix[] = "gridloom/v1/gw1";
 constexpr char kStatus[] = "gridloom/v1/gw1/status";
-
-/// Notes every call in order; stands for SinkRunner.
-class RecordingHost : public SinkHost {
-public:
-    struct Call {
-        enum class Kind { Delivered, Failed, Up, Down };
-        Kind kind;
-        std::uint64_t id = 0;
-        QString code;
-    };
-    void delivered(std::uint64_t id) override
-    {
-        calls.append({Call::Kind::Delivered, id, {}});
-        if (onEnded)
-            onEnded(id, true);
-    }
-    void failed(std::uint64_t id, const Error &error) override
-    {
-        calls.append({Call::Kind::Failed, id, error.code});
-        lastError = error;
-        if (onEnded)
-            onEnded(id, false);
-    }
-    void connectionChanged(bool isConnected, const Error &why) override
-    {
-        isUp = isConnected;
-        calls.append({isConnected ? Call::Kind::Up : Call::Kind::Down, 0, why.code});
-        if (!isConnected)
-            lastError = why;
-        if (onConnection)
-            onConnection(isConnected);
-    }
-    int count(Call::Kind kind) const
-    {
-        return static_cast<int>(
-            std::count_if(calls.begin(), calls.end(), [=](const Call &call) { return call.kind == kind; }));
-    }
-
-    QList<Call> calls;
-    Error lastError;
-    bool isUp = false;
-    std::function<void(std::uint64_t, bool)> onEnded;
-    std::function<void(bool)> onConnection;
-};
-using Kind = RecordingHost::Call::Kind;
 
 OutboundMessage numbered(std::uint64_t id, std::uint8_t qos = 1)
 {
@@ -85,49 +41,6 @@ QJsonObject paramsFor(quint16 port)
 {
     return {{QStringLiteral("host"), QStringLiteral("127.0.0.1")}, {QStringLiteral("port"), port}};
 }
-
-/// A network between sink and broker that can be cut or swallow everything.
-class FlakyLink {
-public:
-    explicit FlakyLink(quint16 brokerPort)
-    {
-        m_server.listen(QHostAddress::LocalHost);
-        QObject::connect(&m_server, &QTcpServer::newConnection, &m_server, [this, brokerPort] {
-            QTcpSocket *near = m_server.nextPendingConnection();
-            auto *far = new QTcpSocket(near);
-            far->connectToHost(QHostAddress(QHostAddress::LocalHost), brokerPort);
-            join(near, far);
-            join(far, near);
-            m_open.append(near);
-        });
-    }
-    quint16 port() const { return m_server.serverPort(); }
-    void setSilent(bool isSilent) { m_isSilent = isSilent; }
-    /// Both ends see the connection end at once.
-    void reset()
-    {
-        for (const QPointer<QTcpSocket> &near : std::as_const(m_open)) {
-            if (near)
-                near->abort();
-        }
-        m_open.clear();
-    }
-
-private:
-    void join(QTcpSocket *from, QTcpSocket *to)
-    {
-        QObject::connect(from, &QTcpSocket::readyRead, to, [this, from, to] {
-            const QByteArray bytes = from->readAll();
-            if (!m_isSilent)
-                to->write(bytes);
-        });
-        QObject::connect(from, &QTcpSocket::disconnected, to, [to] { to->disconnectFromHost(); });
-    }
-
-    QTcpServer m_server;
-    QList<QPointer<QTcpSocket>> m_open;
-    bool m_isSilent = false;
-};
 
 /// Sends 1..count as SinkRunner does, at most kSinkWindow at a time, and again what failed.
 class Resender {

@@ -16,7 +16,8 @@ constexpr char kMemInfo[] = "MemTotal:       24683656 kB\n"
                             "MemFree:        20086036 kB\n"
                             "MemAvailable:   22348900 kB\n"
                             "Buffers:           18968 kB\n";
-constexpr char kSelfStat[] = "688 (cat) R 31525 31525 4012 0 -1 4194304 102 11 12 13 250 75 16 17 20 0 1 0 361453 3133440 374";
+constexpr char kSelfStat[] =
+    "688 (cat) R 31525 31525 4012 0 -1 4194304 102 11 12 13 250 75 16 17 20 0 1 0 361453 3133440 374";
 
 } // namespace
 
