@@ -65,7 +65,8 @@ def self_test():
         return "\n".join(f" 0x0000000000000001 (NEEDED)             Shared library: [{name}]" for name in libraries)
 
     def ldd(*libraries):
-        return "\tlinux-vdso.so.1 (0x00007ffc)\n" + "\n".join(f"\t{name} => /usr/lib/{name} (0x7f)" for name in libraries)
+        lines = [f"\t{name} => /usr/lib/{name} (0x7f)" for name in libraries]
+        return "\n".join(["\tlinux-vdso.so.1 (0x00007ffc)", *lines])
 
     core = "libgridloom.so.1"
     exported = strong_functions("0000000000001000 T _ZN8gridloom5ValueC1Ev\n0000000000001010 W _ZN8gridloom4weakEv\n")

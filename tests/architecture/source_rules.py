@@ -84,8 +84,9 @@ POSIX_FOLDERS = ("sys/", "linux/")
 
 # A pure part names none of these: it is told the time, and given bytes.
 IMPURE_HEADERS = set("""thread future stop_token fstream filesystem iostream cstdio ctime csignal
-QCoreApplication QDeadlineTimer QDir QDirIterator QElapsedTimer QEventLoop QFile QFileInfo QFileSystemWatcher QFutureWatcher
-QLockFile QProcess QSaveFile QSettings QSharedMemory QSocketNotifier QStandardPaths QStorageInfo QTemporaryDir
+QCoreApplication QDeadlineTimer QDir QDirIterator QElapsedTimer QEventLoop QFile QFileInfo QFileSystemWatcher
+QFutureWatcher QLockFile QProcess QSaveFile QSettings QSharedMemory QSocketNotifier QStandardPaths QStorageInfo
+QTemporaryDir
 QTemporaryFile QThread QThreadPool QTimer QTimerEvent QBasicTimer""".split())
 IMPURE_TEXT = re.compile(r"_clock::now|currentDateTime|currentTime\b|currentDate\b|currentMSecsSinceEpoch"
                          r"|currentSecsSinceEpoch|clock_gettime|gettimeofday|\btime\(nullptr\)|\bfopen\(|std::thread"
@@ -211,39 +212,40 @@ class Checker:
         return None  # the C++ library
 
 
+SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
 BAD_TREE = {
     # file: (content, text that must stand in the report)
-    "runtime/core/timer.cpp": ("// SPDX-License-Identifier: Apache-2.0\n#include <QTimer>\n", "must not include QTimer"),
-    "runtime/core/worker.cpp": ("// SPDX-License-Identifier: Apache-2.0\n#include <thread>\n", "must not include thread"),
-    "runtime/core/posix.cpp": ("// SPDX-License-Identifier: Apache-2.0\n#include <unistd.h>\n", "include unistd.h"),
-    "runtime/core/now.cpp": ("// SPDX-License-Identifier: Apache-2.0\nauto t = std::chrono::steady_clock::now();\n",
+    "runtime/core/timer.cpp": (SPDX + "#include <QTimer>\n", "must not include QTimer"),
+    "runtime/core/worker.cpp": (SPDX + "#include <thread>\n", "must not include thread"),
+    "runtime/core/posix.cpp": (SPDX + "#include <unistd.h>\n", "include unistd.h"),
+    "runtime/core/now.cpp": (SPDX + "auto t = std::chrono::steady_clock::now();\n",
                              "reads no clock"),
-    "runtime/core/up.cpp": ('// SPDX-License-Identifier: Apache-2.0\n#include "engine/e.h"\n',
+    "runtime/core/up.cpp": (SPDX + '#include "engine/e.h"\n',
                             "may not use runtime/engine"),
-    "runtime/core/gui.cpp": ("// SPDX-License-Identifier: Apache-2.0\n#include <QtGui/QColor>\n", "may not use QtGui"),
-    "runtime/engine/e.h": ("// SPDX-License-Identifier: Apache-2.0\n#include <QTcpSocket>\n", "may not use QtNetwork"),
-    "runtime/engine/lua.cpp": ("// SPDX-License-Identifier: Apache-2.0\n#include <lua.h>\n", "may not use lua"),
-    "runtime/engine/odd.cpp": ("// SPDX-License-Identifier: Apache-2.0\n#include <boost/any.hpp>\n", "unknown library"),
-    "runtime/engine/lost.cpp": ('// SPDX-License-Identifier: Apache-2.0\n#include "nowhere.h"\n', "no such file"),
-    "runtime/odd/x.cpp": ("// SPDX-License-Identifier: Apache-2.0\n", "belongs to no part"),
-    "plugins/drivers/one/one.h": ("// SPDX-License-Identifier: Apache-2.0\n", None),
-    "plugins/drivers/two/two.cpp": ('// SPDX-License-Identifier: Apache-2.0\n#include "../one/one.h"\n',
+    "runtime/core/gui.cpp": (SPDX + "#include <QtGui/QColor>\n", "may not use QtGui"),
+    "runtime/engine/e.h": (SPDX + "#include <QTcpSocket>\n", "may not use QtNetwork"),
+    "runtime/engine/lua.cpp": (SPDX + "#include <lua.h>\n", "may not use lua"),
+    "runtime/engine/odd.cpp": (SPDX + "#include <boost/any.hpp>\n", "unknown library"),
+    "runtime/engine/lost.cpp": (SPDX + '#include "nowhere.h"\n', "no such file"),
+    "runtime/odd/x.cpp": (SPDX, "belongs to no part"),
+    "plugins/drivers/one/one.h": (SPDX, None),
+    "plugins/drivers/two/two.cpp": (SPDX + '#include "../one/one.h"\n',
                                     "may not use plugins/drivers/one"),
-    "plugins/drivers/two/engine.cpp": ('// SPDX-License-Identifier: Apache-2.0\n#include "engine/e.h"\n',
+    "plugins/drivers/two/engine.cpp": (SPDX + '#include "engine/e.h"\n',
                                        "may not use runtime/engine"),
-    "app/sdk.cpp": ('// SPDX-License-Identifier: Apache-2.0\n#include "sdk/s.h"\n', "may not use runtime/sdk"),
+    "app/sdk.cpp": (SPDX + '#include "sdk/s.h"\n', "may not use runtime/sdk"),
     "runtime/sdk/s.h": ("#pragma once\n", "no SPDX line"),
-    "runtime/script/long.cpp": ("// SPDX-License-Identifier: Apache-2.0\n" + "\n" * 501, "lines, more than 500"),
+    "runtime/script/long.cpp": (SPDX + "\n" * 501, "lines, more than 500"),
 }
 GOOD_TREE = {
-    "runtime/core/a.h": "// SPDX-License-Identifier: Apache-2.0\n#include <QString>\n#include <vector>\n",
-    "runtime/core/clock.h": "// SPDX-License-Identifier: Apache-2.0\nauto t = std::chrono::steady_clock::now();\n",
-    "runtime/core/b.cpp": '// SPDX-License-Identifier: Apache-2.0\n#include "core/a.h"\n// steady_clock::now is for others\n',
-    "runtime/script/s.cpp": '// SPDX-License-Identifier: Apache-2.0\n#include <lua.h>\n#include "core/a.h"\n',
-    "runtime/protocols/mqtt/m.h": "// SPDX-License-Identifier: Apache-2.0\n#include <mosquitto.h>\n#include <sys/socket.h>\n",
-    "plugins/sinks/mqtt/p.cpp": '// SPDX-License-Identifier: Apache-2.0\n#include "protocols/mqtt/m.h"\n#include "p.moc"\n'
+    "runtime/core/a.h": SPDX + "#include <QString>\n#include <vector>\n",
+    "runtime/core/clock.h": SPDX + "auto t = std::chrono::steady_clock::now();\n",
+    "runtime/core/b.cpp": SPDX + '#include "core/a.h"\n// steady_clock::now is for others\n',
+    "runtime/script/s.cpp": SPDX + '#include <lua.h>\n#include "core/a.h"\n',
+    "runtime/protocols/mqtt/m.h": SPDX + "#include <mosquitto.h>\n#include <sys/socket.h>\n",
+    "plugins/sinks/mqtt/p.cpp": SPDX + '#include "protocols/mqtt/m.h"\n#include "p.moc"\n'
                                 "#include <QTcpSocket>\n",
-    "tests/unit/x/tst_x.cpp": "// SPDX-License-Identifier: Apache-2.0\n#include <anything.h>\n",
+    "tests/unit/x/tst_x.cpp": SPDX + "#include <anything.h>\n",
 }
 
 

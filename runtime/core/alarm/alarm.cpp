@@ -116,8 +116,7 @@ SteadyTime Alarm::staleFrom(const ImageSlot &slot) const
 /// Sets the next due time while state and condition agree: only a Stale condition changes by itself.
 void Alarm::watchAge(const ImageSlot &slot, SteadyTime now)
 {
-    const SteadyTime stale =
-            m_definition->condition->kind == Kind::Stale ? staleFrom(slot) : SteadyTime::max();
+    const SteadyTime stale = m_definition->condition->kind == Kind::Stale ? staleFrom(slot) : SteadyTime::max();
     if (isActive() || stale == SteadyTime::max())
         m_nextDue.reset();
     else if (!m_nextDue || *m_nextDue <= now || *m_nextDue > stale)

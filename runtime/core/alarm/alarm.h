@@ -13,7 +13,7 @@ namespace gridloom {
 enum class AlarmState : std::uint8_t { Normal, Unacknowledged, Acknowledged, ReturnToNormalUnacknowledged };
 /// "Normal", "Unacknowledged", "Acknowledged", "ReturnToNormal-Unacknowledged".
 QString alarmStateName(AlarmState state);
-bool isActive(AlarmState state); ///< the condition holds
+bool isActive(AlarmState state);         ///< the condition holds
 QString severityText(Severity severity); ///< "Diagnostic", "Low", "Medium", "High", "Critical"
 
 struct AlarmChange {
@@ -29,7 +29,7 @@ public:
     AlarmState state() const { return m_state; }
     bool isActive() const { return gridloom::isActive(m_state); }
     std::uint64_t occurrences() const { return m_occurrences; } ///< raises since start, repeated ones included
-    WallTime since() const { return m_since; } ///< of the last transition
+    WallTime since() const { return m_since; }                  ///< of the last transition
 
     /// Looks at the condition's point. High begins above the limit and ends below limit - deadband (without a deadband:
     /// at the limit); Low mirrors it. A bad value leaves High, Low, Equals and NotEquals as they are and holds their
@@ -58,9 +58,9 @@ private:
 
     const AlarmDefinition *m_definition;
     AlarmState m_state = AlarmState::Normal;
-    std::optional<SteadyTime> m_pendingSince; ///< the condition differs from the state since
+    std::optional<SteadyTime> m_pendingSince;    ///< the condition differs from the state since
     std::chrono::nanoseconds m_pendingBefore{0}; ///< time of the delay that passed before a bad value held it
-    std::optional<SteadyTime> m_watchedSince; ///< first evaluate()
+    std::optional<SteadyTime> m_watchedSince;    ///< first evaluate()
     std::optional<SteadyTime> m_nextDue;
     WallTime m_since{};
     std::uint64_t m_occurrences = 0;

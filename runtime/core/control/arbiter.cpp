@@ -96,18 +96,18 @@ Arbiter::Verdict Arbiter::refusal(const Output *output, const ControlRequest &re
     if (!number || !std::isfinite(*number))
         return Error{QStringLiteral("control.notANumber"),
                      QStringLiteral("%1 was to be set to %2: only a finite number can be written.")
-                             .arg(output->name, QString::fromUtf8(request.value.toText()))};
+                         .arg(output->name, QString::fromUtf8(request.value.toText()))};
     if (request.computedFrom != SteadyTime{} && now - request.computedFrom > request.claimTtl)
         return Error{QStringLiteral("control.imageTooOld"),
                      QStringLiteral("%1: the value was computed from measurements older than %2 ms.")
-                             .arg(output->name)
-                             .arg(std::chrono::duration_cast<Milliseconds>(request.claimTtl).count()),
+                         .arg(output->name)
+                         .arg(std::chrono::duration_cast<Milliseconds>(request.claimTtl).count()),
                      true};
     const Claim &claim = output->claim;
     if (output->hasClaim && now < claim.until && claim.owner != request.owner && request.priority > claim.priority)
         return Error{QStringLiteral("control.higherOwner"),
                      QStringLiteral("%1 is controlled by %2 with the higher priority %3.")
-                             .arg(output->name, claim.owner, priorityName(claim.priority)),
+                         .arg(output->name, claim.owner, priorityName(claim.priority)),
                      true};
     return std::nullopt;
 }
@@ -228,7 +228,7 @@ std::vector<ControlCommand> Arbiter::expire(SteadyTime now)
                      wasSent ? QStringLiteral("%1: the device did not answer in time.").arg(output.name)
                              : QStringLiteral("%1: the write could not be sent in time: an earlier one or the minimum "
                                               "interval was in the way.")
-                                       .arg(output.name),
+                                   .arg(output.name),
                      true};
     };
     for (Output *output : m_active) {

@@ -21,20 +21,21 @@ namespace gridloom {
 
 using CommandId = std::uint64_t;
 
-enum class CommandState : std::uint8_t {
-    Queued, Sent, Confirmed, Mismatch, TimedOut, Superseded, NotNeeded, Rejected
-};
+enum class CommandState : std::uint8_t { Queued, Sent, Confirmed, Mismatch, TimedOut, Superseded, NotNeeded, Rejected };
 QString commandStateName(CommandState state);
-inline bool isFinal(CommandState s) { return s > CommandState::Sent; }
+inline bool isFinal(CommandState s)
+{
+    return s > CommandState::Sent;
+}
 QString priorityName(ControlPriority priority); ///< "safety", "gridLimit", "stateOfCharge", "demand", ...
 
 struct ControlRequest {
     PointHandle point = kNoPoint;
     Value value;
     ControlPriority priority = ControlPriority::Schedule;
-    QString owner;   ///< who claims the output: a trigger's id, "user:NAME"
-    QString reason;  ///< "trigger-id#run"
-    std::uint64_t run = 0; ///< trigger run, 0: none
+    QString owner;             ///< who claims the output: a trigger's id, "user:NAME"
+    QString reason;            ///< "trigger-id#run"
+    std::uint64_t run = 0;     ///< trigger run, 0: none
     SteadyTime computedFrom{}; ///< freeze time of the image it was computed from; {}: of none (a user's request)
     std::chrono::nanoseconds claimTtl{std::chrono::seconds(3)}; ///< 3 x the trigger's period
 };
@@ -60,8 +61,8 @@ public:
     /// at once: Rejected ("control.noOutput": no such output; "control.notANumber": not a finite number;
     /// "control.imageTooOld": image older than the claim's time to live; "control.higherOwner": the output belongs to a
     /// higher priority), NotNeeded (the device holds this value already and nothing is under way).
-    /// Values outside min..max are clamped, changes beyond the ramp are cut to what the ramp allows now. The ramp counts
-    /// from the last value that went to the device; the first write after a start is not ramped.
+    /// Values outside min..max are clamped, changes beyond the ramp are cut to what the ramp allows now. The ramp
+    /// counts from the last value that went to the device; the first write after a start is not ramped.
     /// `superseded` gets the waiting command that this one replaces, if any, in its final state.
     ControlCommand request(const ControlRequest &request, SteadyTime now, WallTime wall,
                            std::optional<ControlCommand> &superseded);
@@ -104,9 +105,9 @@ private:
         Claim claim;
         std::optional<ControlCommand> waiting;
         std::optional<ControlCommand> sent;
-        Value lastConfirmed;               ///< null: not known
-        std::optional<double> rampFrom;    ///< what the device was last known to hold
-        SteadyTime rampSince{};            ///< when that was sent
+        Value lastConfirmed;                ///< null: not known
+        std::optional<double> rampFrom;     ///< what the device was last known to hold
+        SteadyTime rampSince{};             ///< when that was sent
         std::optional<SteadyTime> lastSent; ///< for the minimum interval
         bool hasClaim = false;
         bool isActive = false; ///< in m_active

@@ -32,8 +32,8 @@ bool isBeyond(const Value &a, const Value &b, double deadband)
 
 bool hasChanged(const Value &now, const Value &before, double deadband)
 {
-    const bool isMeasure = now.isNumber() && before.isNumber() && now.type() != ValueType::Bool
-                           && before.type() != ValueType::Bool;
+    const bool isMeasure =
+        now.isNumber() && before.isNumber() && now.type() != ValueType::Bool && before.type() != ValueType::Bool;
     if (!isMeasure)
         return !(now == before);
     const auto order = compareNumbers(now, before);
@@ -63,7 +63,7 @@ bool StorageFilter::accept(const Sample &sample)
 bool StorageFilter::isWorthARow(const Sample &sample) const
 {
     return sample.quality != m_lastQuality || hasChanged(sample.value, m_lastValue, m_policy.deadband)
-           || (hasHeartbeat() && sample.gatewayTime - m_lastRow >= m_policy.maxInterval);
+        || (hasHeartbeat() && sample.gatewayTime - m_lastRow >= m_policy.maxInterval);
 }
 
 std::optional<SteadyTime> StorageFilter::heartbeatDue() const

@@ -21,7 +21,10 @@ public:
     std::optional<SteadyTime> heartbeatDue() const;
 
 private:
-    bool hasHeartbeat() const { return m_policy.mode == StoragePolicy::Mode::OnChange && m_policy.maxInterval.count() > 0; }
+    bool hasHeartbeat() const
+    {
+        return m_policy.mode == StoragePolicy::Mode::OnChange && m_policy.maxInterval.count() > 0;
+    }
     bool isWorthARow(const Sample &sample) const;
 
     StoragePolicy m_policy;

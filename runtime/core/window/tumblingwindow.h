@@ -26,12 +26,12 @@ namespace gridloom {
 struct WindowResult {
     WallTime start{};
     WallTime end{};
-    Value value;            ///< a double; null when there was no good input
+    Value value;                          ///< a double; null when there was no good input
     Quality quality = Quality::BadNoData; ///< Good; UncertainSubNormal when partial or not every sample was good
-    std::uint64_t count = 0; ///< samples that were used
-    std::uint64_t offered = 0; ///< samples that came, bad ones included
-    double coverage = 0.0;   ///< share of the window's time under a good value, mean over the inputs, 0..1
-    bool isPartial = false;  ///< opened after its start, or coverage below 1 by a gap
+    std::uint64_t count = 0;              ///< samples that were used
+    std::uint64_t offered = 0;            ///< samples that came, bad ones included
+    double coverage = 0.0;                ///< share of the window's time under a good value, mean over the inputs, 0..1
+    bool isPartial = false;               ///< opened after its start, or coverage below 1 by a gap
 };
 
 class TumblingWindow {
@@ -66,12 +66,12 @@ private:
     using Microseconds = std::chrono::microseconds;
     struct Input {
         Microseconds maxGap{0};
-        bool hasLast = false; ///< a good value holds since lastTime
+        bool hasLast = false;  ///< a good value holds since lastTime
         bool isBroken = false; ///< Integral: a bad sample came after it
         double last = 0.0;
         WallTime lastTime{};
-        double area = 0.0;       ///< value x seconds
-        Microseconds covered{0}; ///< of the window
+        double area = 0.0;         ///< value x seconds
+        Microseconds covered{0};   ///< of the window
         std::uint32_t waiting = 0; ///< its samples in m_waiting
     };
     struct Span {
@@ -101,8 +101,8 @@ private:
     std::optional<WallTime> m_start; ///< of the open window
     WallTime m_end{};
     WallTime m_openedAt{};
-    WallTime m_latest{}; ///< newest sample of the open window
-    std::optional<WallTime> m_setBackTo; ///< a sample came from so long before the window that the clock must have moved
+    WallTime m_latest{};                 ///< newest sample of the open window
+    std::optional<WallTime> m_setBackTo; ///< a sample came from long before the window: the clock may have been moved
     double m_sum = 0.0, m_min = 0.0, m_max = 0.0;
     std::uint64_t m_count = 0, m_offered = 0;
     Quality m_worst = Quality::Good;

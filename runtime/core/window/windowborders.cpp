@@ -66,8 +66,7 @@ bool isBorder(Micros transition, Micros size, const QTimeZone &zone)
     const Micros after = offsetAt(transition, zone);
     if (before == after)
         return false; // only the name of the zone changed
-    return (after - before) % size == 0
-           || floorTo(transition - 1 + before, size) != floorTo(transition + after, size);
+    return (after - before) % size == 0 || floorTo(transition - 1 + before, size) != floorTo(transition + after, size);
 }
 
 bool isLocal(Micros size)

@@ -36,7 +36,7 @@ inline WritePolicy plain()
 }
 
 inline ControlRequest requestOf(PointHandle point, Value value, ControlPriority priority = ControlPriority::Schedule,
-                         const char *owner = "a", std::chrono::nanoseconds ttl = std::chrono::seconds(3))
+                                const char *owner = "a", std::chrono::nanoseconds ttl = std::chrono::seconds(3))
 {
     ControlRequest r;
     r.point = point;

@@ -12,12 +12,10 @@ namespace {
 class Bench {
 public:
     explicit Bench(const WritePolicy &policy) : site({policy}), arbiter(site.design, 100) {}
-    ControlCommand ask(const ControlRequest &r)
-    {
-        return arbiter.request(r, now, kWall, superseded);
-    }
+    ControlCommand ask(const ControlRequest &r) { return arbiter.request(r, now, kWall, superseded); }
     ControlCommand ask(double value) { return ask(requestOf(0, Value(value))); }
-    std::optional<ControlCommand> confirm(CommandId id, CommandState state = CommandState::Confirmed, Value readBack = {})
+    std::optional<ControlCommand> confirm(CommandId id, CommandState state = CommandState::Confirmed,
+                                          Value readBack = {})
     {
         return arbiter.finish(id, state, readBack, {}, now);
     }
@@ -110,7 +108,8 @@ void ArbiterTest::refusals()
 void ArbiterTest::claims()
 {
     Bench b(plain());
-    const auto state = [&](double value, ControlPriority priority, const char *owner, std::chrono::nanoseconds ttl = 3s) {
+    const auto state = [&](double value, ControlPriority priority, const char *owner,
+                           std::chrono::nanoseconds ttl = 3s) {
         return b.ask(requestOf(0, Value(value), priority, owner, ttl)).state;
     };
     using P = ControlPriority;
@@ -118,9 +117,9 @@ void ArbiterTest::claims()
     QCOMPARE(state(2, P::Schedule, "schedule"), CommandState::Rejected); // lower
     QCOMPARE(state(3, P::Demand, "other"), CommandState::Queued);        // equal takes over
     QCOMPARE(b.arbiter.claim(0, b.now)->owner, QStringLiteral("other"));
-    QCOMPARE(state(4, P::Safety, "safety", 1s), CommandState::Queued);   // higher takes over
+    QCOMPARE(state(4, P::Safety, "safety", 1s), CommandState::Queued); // higher takes over
     QCOMPARE(state(5, P::Demand, "other"), CommandState::Rejected);
-    QCOMPARE(state(6, P::Manual, "safety", 1s), CommandState::Queued);   // its own claim may sink
+    QCOMPARE(state(6, P::Manual, "safety", 1s), CommandState::Queued); // its own claim may sink
     QCOMPARE(state(7, P::Schedule, "schedule", 1s), CommandState::Queued);
     b.now += 1s - 1ns;
     QVERIFY(b.arbiter.claim(0, b.now));
@@ -160,7 +159,8 @@ void ArbiterTest::limitsKeepExactValues()
     QCOMPARE(b.ask(-70).value.real(), -50.0);
     QCOMPARE(b.ask(requestOf(0, Value(std::int64_t{50}))).value.int64(), 50);
     Bench open(plain());
-    QCOMPARE(open.ask(requestOf(0, Value(std::uint64_t{18446744073709551615ULL}))).value.uint64(), 18446744073709551615ULL);
+    QCOMPARE(open.ask(requestOf(0, Value(std::uint64_t{18446744073709551615ULL}))).value.uint64(),
+             18446744073709551615ULL);
 }
 
 void ArbiterTest::writeIfDifferent()
@@ -169,7 +169,7 @@ void ArbiterTest::writeIfDifferent()
     QCOMPARE(b.write(5), 5.0);
     QCOMPARE(b.ask(5).state, CommandState::NotNeeded);
     QCOMPARE(b.ask(requestOf(0, Value(5))).state, CommandState::NotNeeded); // the same number as an integer
-    QVERIFY(b.arbiter.claim(0, b.now + 2s)); // and yet it keeps the claim
+    QVERIFY(b.arbiter.claim(0, b.now + 2s));                                // and yet it keeps the claim
     QCOMPARE(b.arbiter.inFlight(), 0U);
     // Back to what the device holds, while another value waits: the waiting one is not wanted any more.
     b.ask(6);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random sequences of requests, answers and time-outs; a referee keeps what happened in plain lists and checks the rules
-// by brute force: one final state per command, at most one under way per output, latest value wins, claims, limits.
+// Random sequences of requests, answers and time-outs; a referee keeps what happened in plain lists and checks the
+// rules by brute force: one final state per command, at most one under way per output, latest value wins, claims,
+// limits.
 #include "unit/logic/arbiterfixture.h"
 
 #include <QTest>
@@ -55,7 +56,8 @@ public:
         m_lastSent[point] = now;
         if (policy.rampPerS && m_ramp.count(point)) {
             const auto [from, since] = m_ramp[point];
-            QVERIFY(std::abs(value - from) <= *policy.rampPerS * std::chrono::duration<double>(now - since).count() + 1e-9);
+            QVERIFY(std::abs(value - from)
+                    <= *policy.rampPerS * std::chrono::duration<double>(now - since).count() + 1e-9);
         }
     }
     /// Each command comes to exactly one end.

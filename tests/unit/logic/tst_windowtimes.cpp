@@ -15,6 +15,7 @@ private Q_SLOTS:
     void lateSampleSaysWhatHolds();
     void dailyEnergyFollowsTheLocalDay_data();
     void dailyEnergyFollowsTheLocalDay();
+    void clockSetBackWithinAWindow();
     void clockSetBackOneHour();
     void clockAYearAheadAndBack();
     void clockFromTheEpoch();
@@ -117,6 +118,18 @@ void WindowTimesTest::dailyEnergyFollowsTheLocalDay()
     }
     QCOMPARE(inDay, 2 * halfHours);
     QVERIFY(std::abs(sum - expected) < 1e-9);
+}
+
+// T09: seconds that come twice count once.
+void WindowTimesTest::clockSetBackWithinAWindow()
+{
+    const Fixture f(FoldKind::TimeWeightedMean, 60s);
+    TumblingWindow window = f.window();
+    QVERIFY(run(window, kNoon, 30s, [](auto) { return 1.0; }).empty());
+    const auto results = run(window, kNoon + 20s, 40s, [](auto) { return 2.0; });
+    QCOMPARE(results.size(), 1U);
+    QCOMPARE(results[0].coverage, 1.0);
+    QCOMPARE(results[0].value.real(), 1.5); // 30 s each
 }
 
 // T09

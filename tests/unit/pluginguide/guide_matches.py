@@ -22,7 +22,7 @@ def main():
         if file.read_text(encoding="utf-8") != text:
             wrong.append(name)
     for name in wrong:
-        print(f"{guide}: the block of {name} differs from {folder / name}; copy the file into the guide", file=sys.stderr)
+        print(f"{guide}: the block of {name} differs from {folder / name}; copy the file", file=sys.stderr)
     print(f"{compared} files compared, {len(wrong)} differ")
     return 1 if wrong or compared < 5 else 0
 

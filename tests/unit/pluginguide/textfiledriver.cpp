@@ -69,12 +69,13 @@ WriteResult TextFileDriver::written(const WriteRequest &request)
     const Point &point = *m_points.at(request.point);
     ++m_statistics.writes;
     const bool isScaled = point.format.scale != 1.0 || point.format.offset != 0.0;
-    const Value raw = isScaled ? Value((*request.value.toDouble() - point.format.offset) / point.format.scale)
-                               : request.value;
+    const Value raw =
+        isScaled ? Value((*request.value.toDouble() - point.format.offset) / point.format.scale) : request.value;
     QFile file(m_folder + QLatin1Char('/') + point.address);
     // Without ExistingOnly a wrong address would create a file and look like a success.
     if (!file.open(QIODevice::WriteOnly | QIODevice::ExistingOnly) || file.write(raw.toText()) < 0 || !file.flush())
-        return {WriteResult::State::Rejected, {},
+        return {WriteResult::State::Rejected,
+                {},
                 {QStringLiteral("textfile.write"),
                  QStringLiteral("%1 cannot be written: %2").arg(file.fileName(), file.errorString()), true}};
     if (!request.verify)
@@ -86,7 +87,7 @@ WriteResult TextFileDriver::written(const WriteRequest &request)
     if (!isEqual)
         result.error = {QStringLiteral("textfile.mismatch"),
                         QStringLiteral("%1 reads %2 after the write.")
-                                .arg(file.fileName(), QString::fromUtf8(back.value.toText()))};
+                            .arg(file.fileName(), QString::fromUtf8(back.value.toText()))};
     return result;
 }
 

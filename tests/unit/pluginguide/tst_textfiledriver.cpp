@@ -100,7 +100,8 @@ void TextFileDriverTest::writesAreReadBack()
 
 void TextFileDriverTest::relativeFolderIsRefused()
 {
-    const auto result = TextFileDriver(m_host, m_clock).configure({{QStringLiteral("folder"), QStringLiteral("sys")}}, {});
+    const auto result =
+        TextFileDriver(m_host, m_clock).configure({{QStringLiteral("folder"), QStringLiteral("sys")}}, {});
     QVERIFY(!result);
     QCOMPARE(result.error().code, QStringLiteral("textfile.folder"));
 }
