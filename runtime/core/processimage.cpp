@@ -15,8 +15,9 @@ PointStore::PointStore(std::size_t size)
     }
 }
 
-// Whether an image shares a page is told by the freezes since the page was made. The use count of the pointer would save
-// some copies, but reading it does not order the reads of a worker that has just let go of its image before our write.
+// Whether an image shares a page is told by the freezes since the page was made. The use count of the pointer would
+// save some copies, but reading it does not order the reads of a worker that has just let go of its image before our
+// write.
 ImageSlot &PointStore::writable(PointHandle point)
 {
     constexpr std::size_t kFanOut = ProcessImage::kFanOut;

@@ -23,7 +23,8 @@ Error tooLarge(const QString &path, qint64 limit)
 {
     return {QStringLiteral("design.tooLarge"),
             QStringLiteral("%1 is larger than the %2 MB that are allowed; split it or remove what is no design")
-                .arg(path).arg(limit >> 20)};
+                .arg(path)
+                .arg(limit >> 20)};
 }
 
 /// At most `limit` bytes, whatever the file's size claims to be.
@@ -76,9 +77,10 @@ Result<void> FolderReader::readInto(const QString &subFolder, const QStringList 
 Result<DesignDocument> FolderReader::read()
 {
     if (!m_folder.exists())
-        return Error{QStringLiteral("design.noFolder"),
-                     QStringLiteral("there is no design folder %1; name a folder with a gridloom.json")
-                         .arg(m_folder.path()), true};
+        return Error{
+            QStringLiteral("design.noFolder"),
+            QStringLiteral("there is no design folder %1; name a folder with a gridloom.json").arg(m_folder.path()),
+            true};
     if (const auto read = readInto({}, {QStringLiteral("gridloom.json")}); !read.ok())
         return read.error();
     const auto folders = m_folder.entryList(QDir::Dirs | QDir::NoDotAndDotDot | QDir::NoSymLinks, QDir::Name);

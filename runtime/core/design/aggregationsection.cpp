@@ -130,7 +130,8 @@ void readAggregations(DesignScope &scope)
         if (scope.files.in(DesignFolder::Devices).count(id) > 0)
             reader.fault(u"id", "design.duplicateId",
                          QStringLiteral("\"%1\" is also a device, and references could not tell them apart; "
-                                        "choose another id").arg(id));
+                                        "choose another id")
+                             .arg(id));
         AggregationSet set;
         set.id = id;
         set.name = name;

@@ -85,19 +85,20 @@ void compileAlarms(Design &design)
 void readAlarms(DesignScope &scope)
 {
     UniqueWords setNames("design.duplicateName");
-    scope.forEachPart(DesignFolder::Alarms, setNames, [&](ObjectReader &reader, const QString &id, const QString &name) {
-        AlarmSet set;
-        set.id = id;
-        set.name = name;
-        UniqueWords ids("design.duplicateId");
-        UniqueWords names("design.duplicateName");
-        for (ObjectReader &item : reader.children(u"alarms", kMostAlarms, true)) {
-            set.alarms.append(readAlarm(scope, item));
-            ids.add(item, u"id", set.alarms.constLast().id);
-            names.add(item, u"name", set.alarms.constLast().name);
-        }
-        scope.design.alarms.emplace(id, std::move(set));
-    });
+    scope.forEachPart(DesignFolder::Alarms, setNames,
+                      [&](ObjectReader &reader, const QString &id, const QString &name) {
+                          AlarmSet set;
+                          set.id = id;
+                          set.name = name;
+                          UniqueWords ids("design.duplicateId");
+                          UniqueWords names("design.duplicateName");
+                          for (ObjectReader &item : reader.children(u"alarms", kMostAlarms, true)) {
+                              set.alarms.append(readAlarm(scope, item));
+                              ids.add(item, u"id", set.alarms.constLast().id);
+                              names.add(item, u"name", set.alarms.constLast().name);
+                          }
+                          scope.design.alarms.emplace(id, std::move(set));
+                      });
     compileAlarms(scope.design);
 }
 

@@ -25,8 +25,8 @@ struct DesignFault {
     int line = 0;    ///< 1-based, of syntax errors in JSON and Lua; 0: not known
     QString code;    ///< stable, `design.reason`, such as "design.unknownPoint"
     QString message; ///< what is wrong and what to do
-    /// "devices/meter1.json/points/3/address: message" or, with a line, "triggers/peak.lua:7: message": the way logs and
-    /// --check print it.
+    /// "devices/meter1.json/points/3/address: message" or, with a line, "triggers/peak.lua:7: message": the way logs
+    /// and --check print it.
     QString text() const;
 };
 
@@ -35,7 +35,8 @@ struct DesignContext {
     /// Manifests by kind and id ("driver/modbus"): the JSON of each plugin.json. Without an entry the plugin is unknown
     /// and its use a fault.
     std::map<QString, QJsonObject> manifests;
-    /// Syntax check of a chunk ("trigger") or expression; nothing when it is fine, else line and message. Unset: not checked.
+    /// Syntax check of a chunk ("trigger") or expression; nothing when it is fine, else line and message. Unset: not
+    /// checked.
     std::function<std::optional<std::pair<int, QString>>(const QString &lua, bool isExpression)> checkLua;
 };
 
@@ -49,7 +50,8 @@ ParsedDesign parseDesign(const DesignDocument &document, const DesignContext &co
 
 /// The canonical form of semantics ("Deployment and design files"): one UTF-8 object {path: content} with keys sorted
 /// by bytes, no white space, integers as digits, doubles shortest, Lua as text with LF. Files that are not part of a
-/// design (README, notes) are left out. Error with the first fault's code, such as "design.syntax", when a file cannot be read.
+/// design (README, notes) are left out. Error with the first fault's code, such as "design.syntax", when a file cannot
+/// be read.
 Result<QByteArray> canonicalForm(const DesignDocument &document);
 /// SHA-256 of those bytes as 64 lower-case hex digits.
 QByteArray revisionHash(const QByteArray &canonicalForm);

@@ -67,10 +67,16 @@ void checkStrayFile(const QString &path, const QString &folder, FaultList &fault
         names.append(known.name);
     const QString meant = folder.isEmpty() ? QString() : nearestName(folder, names);
     if (folder == QLatin1String("coordination"))
-        faults.add({path, {}, 0, QStringLiteral("design.unknownFile"),
+        faults.add({path,
+                    {},
+                    0,
+                    QStringLiteral("design.unknownFile"),
                     QStringLiteral("this version knows no coordination tasks; remove the file")});
     else if (!meant.isEmpty())
-        faults.add({path, {}, 0, QStringLiteral("design.unknownFile"),
+        faults.add({path,
+                    {},
+                    0,
+                    QStringLiteral("design.unknownFile"),
                     QStringLiteral("the folder \"%1\" is none of a design; did you mean \"%2\"?").arg(folder, meant)});
 }
 
@@ -106,13 +112,19 @@ void DesignFiles::add(const QString &path, const QByteArray &bytes, FaultList &f
     }
     const bool isScript = path.endsWith(kLua);
     if (isScript && folder->folder != DesignFolder::Triggers) {
-        faults.add({path, {}, 0, QStringLiteral("design.unknownFile"),
+        faults.add({path,
+                    {},
+                    0,
+                    QStringLiteral("design.unknownFile"),
                     QStringLiteral("scripts stand in the folder \"triggers\"; move or remove the file")});
         return;
     }
     const QString id = path.mid(slash + 1).chopped(isScript ? kLua.size() : kJson.size());
     if (!isValidId(id)) {
-        faults.add({path, {}, 0, QStringLiteral("design.badId"),
+        faults.add({path,
+                    {},
+                    0,
+                    QStringLiteral("design.badId"),
                     QStringLiteral("the file name is the part's id: 1 to 63 of a-z, 0-9 and -, not starting "
                                    "with -; rename the file")});
         return;

@@ -22,7 +22,7 @@ struct DesignPart {
 };
 
 struct DesignFiles {
-    std::optional<DesignPart> root;                               ///< gridloom.json
+    std::optional<DesignPart> root;                              ///< gridloom.json
     std::map<DesignFolder, std::map<QString, DesignPart>> parts; ///< by id
     std::map<QString, QString> scripts;                          ///< triggers/ID.lua by id, with LF line ends
 

@@ -8,9 +8,8 @@ bool isValidId(QStringView id)
     constexpr qsizetype kLongest = 63;
     if (id.isEmpty() || id.size() > kLongest || id[0] == u'-')
         return false;
-    return std::all_of(id.begin(), id.end(), [](QChar c) {
-        return (c >= u'a' && c <= u'z') || (c >= u'0' && c <= u'9') || c == u'-';
-    });
+    return std::all_of(id.begin(), id.end(),
+                       [](QChar c) { return (c >= u'a' && c <= u'z') || (c >= u'0' && c <= u'9') || c == u'-'; });
 }
 
 QString nameProblem(const QString &name)

@@ -12,14 +12,14 @@ namespace {
 constexpr qsizetype kMostPoints = 200'000;
 constexpr qsizetype kLongestExpression = 4'096;
 
-constexpr Choice<PointKind> kKinds[] = {
-    {u"measured", PointKind::Measured}, {u"setpoint", PointKind::Setpoint}, {u"status", PointKind::Status},
-    {u"command", PointKind::Command},   {u"counter", PointKind::Counter},   {u"computed", PointKind::Computed}};
+constexpr Choice<PointKind> kKinds[] = {{u"measured", PointKind::Measured}, {u"setpoint", PointKind::Setpoint},
+                                        {u"status", PointKind::Status},     {u"command", PointKind::Command},
+                                        {u"counter", PointKind::Counter},   {u"computed", PointKind::Computed}};
 
 constexpr Choice<RegisterType> kTypes[] = {
-    {u"bool", RegisterType::Bool},       {u"int16", RegisterType::Int16},     {u"uint16", RegisterType::UInt16},
-    {u"int32", RegisterType::Int32},     {u"uint32", RegisterType::UInt32},   {u"int64", RegisterType::Int64},
-    {u"uint64", RegisterType::UInt64},   {u"float32", RegisterType::Float32}, {u"float64", RegisterType::Float64}};
+    {u"bool", RegisterType::Bool},     {u"int16", RegisterType::Int16},     {u"uint16", RegisterType::UInt16},
+    {u"int32", RegisterType::Int32},   {u"uint32", RegisterType::UInt32},   {u"int64", RegisterType::Int64},
+    {u"uint64", RegisterType::UInt64}, {u"float32", RegisterType::Float32}, {u"float64", RegisterType::Float64}};
 
 ByteOrder readOrder(ObjectReader &reader, RegisterType type)
 {
@@ -29,8 +29,8 @@ ByteOrder readOrder(ObjectReader &reader, RegisterType type)
     const auto order = byteOrderFromName(name, type);
     if (!order) {
         const QString allowed = registerCount(type) == 1 ? QStringLiteral("AB or BA")
-            : registerCount(type) == 2 ? QStringLiteral("ABCD, CDAB, BADC or DCBA")
-                                       : QStringLiteral("ABCDEFGH, GHEFCDAB, BADCFEHG or HGFEDCBA");
+            : registerCount(type) == 2                   ? QStringLiteral("ABCD, CDAB, BADC or DCBA")
+                                                         : QStringLiteral("ABCDEFGH, GHEFCDAB, BADCFEHG or HGFEDCBA");
         reader.fault(u"order", "design.unknownWord",
                      QStringLiteral("%1 is no byte order of this type; use %2").arg(describe(name), allowed));
     }
@@ -128,8 +128,9 @@ Point readPoint(DesignScope &scope, ObjectReader &reader, const StoragePolicy &i
     } else {
         readAcquired(scope, reader, point, driver);
         if (device.channel.isEmpty())
-            reader.fault(u"kind", "design.notAllowed",
-                         QStringLiteral("a device without a channel has computed points only; give the device a channel"));
+            reader.fault(
+                u"kind", "design.notAllowed",
+                QStringLiteral("a device without a channel has computed points only; give the device a channel"));
     }
     reader.finish();
     return point;
@@ -182,8 +183,9 @@ void readDevices(DesignScope &scope)
         const bool wasBelow = total <= kMostPoints;
         total += device.points.size();
         if (wasBelow && total > kMostPoints)
-            reader.fault(u"points", "design.tooMany",
-                         QStringLiteral("with this device the design has more than %1 points; remove some").arg(kMostPoints));
+            reader.fault(
+                u"points", "design.tooMany",
+                QStringLiteral("with this device the design has more than %1 points; remove some").arg(kMostPoints));
         scope.design.devices.emplace(id, std::move(device));
     };
     scope.forEachPart(DesignFolder::Devices, scope.ownerNames, read);

@@ -22,9 +22,12 @@ std::vector<DesignFault> FaultList::take()
     std::stable_sort(m_faults.begin(), m_faults.end(),
                      [](const DesignFault &a, const DesignFault &b) { return a.path < b.path; });
     if (m_total > m_faults.size())
-        m_faults.push_back({{}, {}, 0, QStringLiteral("design.tooManyFaults"),
-                            QStringLiteral("%1 more faults are not listed; correct these first")
-                                .arg(m_total - m_faults.size())});
+        m_faults.push_back(
+            {{},
+             {},
+             0,
+             QStringLiteral("design.tooManyFaults"),
+             QStringLiteral("%1 more faults are not listed; correct these first").arg(m_total - m_faults.size())});
     m_total = 0;
     return std::exchange(m_faults, {});
 }

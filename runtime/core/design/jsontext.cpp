@@ -118,7 +118,8 @@ void StrictScan::checkString(qsizetype begin, qsizetype end)
         if (c != '\\')
             continue;
         ++i;
-        hasUnknownEscape = hasUnknownEscape || std::string_view("\"\\/bfnrtu").find(m_bytes[i]) == std::string_view::npos;
+        hasUnknownEscape =
+            hasUnknownEscape || std::string_view("\"\\/bfnrtu").find(m_bytes[i]) == std::string_view::npos;
         if (m_bytes[i] != 'u')
             continue;
         const int unit = hex(i + 1);
@@ -158,7 +159,9 @@ QString syntaxMessage(const QByteArray &bytes, const QJsonParseError &error)
     if (error.error == QJsonParseError::DeepNesting)
         return QStringLiteral("brackets are nested too deeply; no part of a design needs more than ten levels");
     const qsizetype column = error.offset - bytes.lastIndexOf('\n', std::max(0, error.offset - 1));
-    return QStringLiteral("no valid JSON: %1 near column %2; correct the text there").arg(error.errorString()).arg(column);
+    return QStringLiteral("no valid JSON: %1 near column %2; correct the text there")
+        .arg(error.errorString())
+        .arg(column);
 }
 
 } // namespace
@@ -181,7 +184,10 @@ bool checkUtf8(const QByteArray &bytes, const QString &path, FaultList &faults)
         if (!text.isValidUtf8())
             break;
     }
-    faults.add({path, {}, line, QStringLiteral("design.notUtf8"),
+    faults.add({path,
+                {},
+                line,
+                QStringLiteral("design.notUtf8"),
                 QStringLiteral("the text is not UTF-8; save the file as UTF-8")});
     return false;
 }
@@ -193,13 +199,17 @@ std::optional<QJsonObject> readJsonText(const QByteArray &bytes, const QString &
     QJsonParseError error;
     const QJsonDocument document = QJsonDocument::fromJson(bytes, &error);
     if (error.error != QJsonParseError::NoError) {
-        faults.add({path, {}, lineAt(bytes, error.offset), QStringLiteral("design.syntax"), syntaxMessage(bytes, error)});
+        faults.add(
+            {path, {}, lineAt(bytes, error.offset), QStringLiteral("design.syntax"), syntaxMessage(bytes, error)});
         return std::nullopt;
     }
     StrictScan(bytes, path, faults).run();
     if (document.isObject())
         return document.object();
-    faults.add({path, {}, 1, QStringLiteral("design.wrongType"),
+    faults.add({path,
+                {},
+                1,
+                QStringLiteral("design.wrongType"),
                 QStringLiteral("the file must hold a JSON object, { ... }, not a list")});
     return std::nullopt;
 }

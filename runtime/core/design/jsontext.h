@@ -13,8 +13,8 @@
 namespace gridloom {
 
 /// The object in the file; nothing, and one fault, when it cannot be read: "design.notUtf8", "design.syntax",
-/// "design.wrongType" (a list). What only the scan finds ("design.duplicateKey", "design.syntax") is a fault each, with line
-/// and pointer, beside the object: reading goes on to find the other faults. Nesting is bounded (1,024).
+/// "design.wrongType" (a list). What only the scan finds ("design.duplicateKey", "design.syntax") is a fault each, with
+/// line and pointer, beside the object: reading goes on to find the other faults. Nesting is bounded (1,024).
 std::optional<QJsonObject> readJsonText(const QByteArray &bytes, const QString &path, FaultList &faults);
 
 /// "~" and "/" of a key as "~0" and "~1" (RFC 6901, section 3).

@@ -264,7 +264,8 @@ std::vector<ObjectReader> ObjectReader::children(QStringView key, qsizetype long
         if (item.isObject())
             readers.emplace_back(item.toObject(), m_path, pointer, m_faults);
         else
-            faultAt(pointer, "design.wrongType", QStringLiteral("must be an object, { ... }, not %1").arg(describe(item)));
+            faultAt(pointer, "design.wrongType",
+                    QStringLiteral("must be an object, { ... }, not %1").arg(describe(item)));
     }
     return readers;
 }
@@ -283,7 +284,8 @@ std::vector<PlacedText> ObjectReader::texts(QStringView key, qsizetype longest)
         if (!items.at(i).isString()) {
             faultAt(pointer, "design.wrongType", QStringLiteral("must be a text, not %1").arg(describe(items.at(i))));
         } else if (seen.contains(text)) {
-            faultAt(pointer, "design.duplicate", QStringLiteral("%1 stands in the list twice; remove one").arg(describe(text)));
+            faultAt(pointer, "design.duplicate",
+                    QStringLiteral("%1 stands in the list twice; remove one").arg(describe(text)));
         } else {
             seen.insert(text);
             texts.push_back({text, pointer});

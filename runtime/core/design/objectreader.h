@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ObjectReader: takes one JSON object of a design apart, key by key, with types, ranges and defaults. Whatever is wrong
-// becomes a fault with the place, and reading goes on with the default, so that one pass finds every fault. A key that was
-// not asked for by the time of finish() is unknown. The object, the path and the fault list outlive the reader.
+// becomes a fault with the place, and reading goes on with the default, so that one pass finds every fault. A key that
+// was not asked for by the time of finish() is unknown. The object, the path and the fault list outlive the reader.
 #pragma once
 
 #include "core/design/design.h"
@@ -11,8 +11,6 @@
 #include <QStringList>
 
 #include <optional>
-#include <span>
-#include <utility>
 #include <vector>
 
 namespace gridloom {
@@ -85,7 +83,8 @@ private:
     QJsonValue take(QStringView key);
     QJsonValue takeRequired(QStringView key);
     void wrongType(QStringView key, const QString &expected, const QJsonValue &found);
-    std::optional<std::int64_t> wholeNumber(QStringView key, const QJsonValue &value, std::int64_t min, std::int64_t max);
+    std::optional<std::int64_t> wholeNumber(QStringView key, const QJsonValue &value, std::int64_t min,
+                                            std::int64_t max);
     std::optional<double> finiteNumber(QStringView key, const QJsonValue &value);
     std::optional<QString> boundedText(QStringView key, const QJsonValue &value, qsizetype longest);
     std::optional<QJsonArray> boundedList(QStringView key, qsizetype longest);

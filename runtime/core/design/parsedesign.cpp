@@ -6,23 +6,27 @@ namespace gridloom {
 
 namespace {
 
-constexpr qint64 kSchema = 1;
-
 /// False when the rest must not be judged: with the schema of a later version every further fault would be noise.
 bool checkRoot(const DesignFiles &files, FaultList &faults)
 {
     const QString path = QStringLiteral("gridloom.json");
     if (!files.root) {
-        faults.add({path, {}, 0, QStringLiteral("design.missingFile"),
-                    QStringLiteral("the file is missing; it marks a folder as a design, so check the folder or add it")});
+        faults.add(
+            {path,
+             {},
+             0,
+             QStringLiteral("design.missingFile"),
+             QStringLiteral("the file is missing; it marks a folder as a design, so check the folder or add it")});
         return true;
     }
     const qint64 schema = files.root->object.value(u"schema").toInteger(0);
-    if (schema <= kSchema)
+    if (schema <= kDesignSchema)
         return true;
     faults.add({path, QStringLiteral("/schema"), 0, QStringLiteral("design.newerSchema"),
                 QStringLiteral("the design was made for schema %1 and this version reads schema %2; update Gridloom "
-                               "or export the design for the older schema").arg(schema).arg(kSchema)});
+                               "or export the design for the older schema")
+                    .arg(schema)
+                    .arg(kDesignSchema)});
     return false;
 }
 

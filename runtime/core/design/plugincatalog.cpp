@@ -45,7 +45,8 @@ void checkParam(ObjectReader &params, const QString &name, const QJsonValue &val
     if (isBelow || isAbove) {
         params.fault(name, "design.outOfRange",
                      QStringLiteral("%1 is %2 %3; choose a value inside the range")
-                         .arg(describe(value), isBelow ? QStringLiteral("below the least,") : QStringLiteral("above the most,"),
+                         .arg(describe(value),
+                              isBelow ? QStringLiteral("below the least,") : QStringLiteral("above the most,"),
                               described(isBelow ? min : max, rule)));
     }
     const QJsonArray words = rule.value(u"enum").toArray();
@@ -53,8 +54,9 @@ void checkParam(ObjectReader &params, const QString &name, const QJsonValue &val
         QStringList known;
         for (const QJsonValue &word : words)
             known.append(describe(word));
-        params.fault(name, "design.unknownWord",
-                     QStringLiteral("unknown: %1; use one of %2").arg(describe(value), known.join(QStringLiteral(", "))));
+        params.fault(
+            name, "design.unknownWord",
+            QStringLiteral("unknown: %1; use one of %2").arg(describe(value), known.join(QStringLiteral(", "))));
     }
 }
 

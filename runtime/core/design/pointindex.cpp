@@ -27,8 +27,9 @@ void PointIndex::compile(Design &design)
         for (Point &point : device.points) {
             point.handle = next++;
             ids.append(point.id);
-            add(design, {point.handle, deviceId + kSeparator + point.id, device.name + kSeparator + point.name,
-                         point.unit, &point, &device, nullptr, point.storage});
+            add(design,
+                {point.handle, deviceId + kSeparator + point.id, device.name + kSeparator + point.name, point.unit,
+                 &point, &device, nullptr, point.storage});
         }
     }
     for (auto &[setId, set] : design.aggregations) {
@@ -36,8 +37,9 @@ void PointIndex::compile(Design &design)
         for (Aggregation &result : set.aggregations) {
             result.handle = next++;
             ids.append(result.id);
-            add(design, {result.handle, setId + kSeparator + result.id, set.name + kSeparator + result.name,
-                         result.unit, nullptr, nullptr, &result, result.storage});
+            add(design,
+                {result.handle, setId + kSeparator + result.id, set.name + kSeparator + result.name, result.unit,
+                 nullptr, nullptr, &result, result.storage});
         }
     }
 }
@@ -61,10 +63,10 @@ PointHandle PointIndex::resolve(ObjectReader &reader, const PlacedText &referenc
     const PointHandle handle = m_byId.value(reference.text, kNoPoint);
     if (handle != kNoPoint || m_unreadable.contains(reference.text.section(kSeparator, 0, 0)))
         return handle;
-    reader.faultAt(reference.pointer, "design.unknownPoint",
-                   QStringLiteral("there is no point %1%2; write device-id.point-id or set-id.aggregation-id")
-                       .arg(describe(reference.text),
-                            reader.faults().mayStillSuggest() ? guess(reference.text) : QString()));
+    reader.faultAt(
+        reference.pointer, "design.unknownPoint",
+        QStringLiteral("there is no point %1%2; write device-id.point-id or set-id.aggregation-id")
+            .arg(describe(reference.text), reader.faults().mayStillSuggest() ? guess(reference.text) : QString()));
     return kNoPoint;
 }
 

@@ -11,8 +11,8 @@ namespace gridloom {
 
 class PointIndex {
 public:
-    /// Gives every point its handle, in a stable order (devices by id with their points as listed, then aggregation sets
-    /// likewise), and fills the compiled lists of points of the design.
+    /// Gives every point its handle, in a stable order (devices by id with their points as listed, then aggregation
+    /// sets likewise), and fills the compiled lists of points of the design.
     void compile(Design &design);
     /// A part whose file could not be read: a reference into it is not a fault of its own.
     void addUnreadable(const QString &partId) { m_unreadable.insert(partId); }

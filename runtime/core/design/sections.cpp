@@ -8,8 +8,6 @@
 namespace gridloom {
 
 namespace {
-constexpr std::int64_t kSchema = 1;
-
 void checkZone(ObjectReader &site, const QByteArray &zone)
 {
     const QList<QByteArray> known = QTimeZone::availableTimeZoneIds();
@@ -70,7 +68,7 @@ void readRoot(DesignScope &scope)
     const DesignPart &part = *scope.files.root;
     Design &design = scope.design;
     ObjectReader root(part.object, part.path, {}, scope.faults);
-    root.integer(u"schema", 1, kSchema);
+    root.integer(u"schema", 1, kDesignSchema);
     root.require(u"site");
     if (auto site = root.child(u"site")) {
         design.siteId = site->id(u"id");
@@ -113,7 +111,8 @@ void readStores(DesignScope &scope)
         const QJsonObject *manifest = scope.plugins.read(reader, u"store", QStringLiteral("store"), store.store);
         store.params = PluginCatalog::params(reader, u"params", manifest, QStringLiteral("params"));
         if (!scope.design.stores.empty())
-            reader.fault({}, "design.tooMany", QStringLiteral("history has at most one store; remove this file or the other"));
+            reader.fault({}, "design.tooMany",
+                         QStringLiteral("history has at most one store; remove this file or the other"));
         scope.design.stores.emplace(id, std::move(store));
     });
 }

@@ -51,6 +51,7 @@ void readStores(DesignScope &scope);
 /// "storage" of the object, each absent key taken from `inherited`.
 StoragePolicy readStorage(ObjectReader &reader, const StoragePolicy &inherited);
 
+inline constexpr std::int64_t kDesignSchema = 1;
 inline constexpr Milliseconds kShortestPeriod{10};
 
 template<typename Read>
@@ -62,9 +63,9 @@ void DesignScope::forEachPart(DesignFolder folder, UniqueWords &names, Read read
         ObjectReader reader(part.object, part.path, {}, faults);
         const QString stated = reader.id(u"id");
         if (!stated.isEmpty() && stated != id)
-            reader.fault(u"id", "design.idMismatch",
-                         QStringLiteral("\"%1\" differs from the file name; write \"%2\" or rename the file")
-                             .arg(stated, id));
+            reader.fault(
+                u"id", "design.idMismatch",
+                QStringLiteral("\"%1\" differs from the file name; write \"%2\" or rename the file").arg(stated, id));
         const QString name = reader.name(u"name");
         names.add(reader, u"name", name);
         read(reader, id, name);

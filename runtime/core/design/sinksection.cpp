@@ -70,20 +70,21 @@ Publication readPublication(DesignScope &scope, ObjectReader &reader)
 void readSinks(DesignScope &scope)
 {
     UniqueWords sinkNames("design.duplicateName");
-    scope.forEachPart(DesignFolder::Sinks, sinkNames, [&](ObjectReader &reader, const QString &id, const QString &name) {
-        SinkDefinition sink;
-        sink.id = id;
-        sink.name = name;
-        const QJsonObject *manifest = scope.plugins.read(reader, u"sink", QStringLiteral("sink"), sink.sink);
-        sink.params = PluginCatalog::params(reader, u"params", manifest, QStringLiteral("params"));
-        sink.publishesAlarms = reader.boolean(u"alarms", true);
-        UniqueWords ids("design.duplicateId");
-        for (ObjectReader &item : reader.children(u"publications", kMostPublications, false)) {
-            sink.publications.append(readPublication(scope, item));
-            ids.add(item, u"id", sink.publications.constLast().id);
-        }
-        scope.design.sinks.emplace(id, std::move(sink));
-    });
+    scope.forEachPart(
+        DesignFolder::Sinks, sinkNames, [&](ObjectReader &reader, const QString &id, const QString &name) {
+            SinkDefinition sink;
+            sink.id = id;
+            sink.name = name;
+            const QJsonObject *manifest = scope.plugins.read(reader, u"sink", QStringLiteral("sink"), sink.sink);
+            sink.params = PluginCatalog::params(reader, u"params", manifest, QStringLiteral("params"));
+            sink.publishesAlarms = reader.boolean(u"alarms", true);
+            UniqueWords ids("design.duplicateId");
+            for (ObjectReader &item : reader.children(u"publications", kMostPublications, false)) {
+                sink.publications.append(readPublication(scope, item));
+                ids.add(item, u"id", sink.publications.constLast().id);
+            }
+            scope.design.sinks.emplace(id, std::move(sink));
+        });
 }
 
 } // namespace gridloom

@@ -32,7 +32,8 @@ Trigger::Periodic readPeriodic(ObjectReader &when)
     if (when.faults().total() == before && periodic.phase >= periodic.period)
         when.fault(u"phaseMs", "design.outOfRange",
                    QStringLiteral("a phase of %1 ms is no part of the period; choose 0 to %2")
-                       .arg(periodic.phase.count()).arg(periodic.period.count() - 1));
+                       .arg(periodic.phase.count())
+                       .arg(periodic.period.count() - 1));
     for (const QStringView key : {u"points", u"deadband", u"forMs"})
         when.refuse(key, QStringLiteral("belongs to the kind onChange"));
     return periodic;
@@ -81,7 +82,10 @@ void checkLoneScripts(DesignScope &scope)
     const auto &triggers = scope.files.in(DesignFolder::Triggers);
     for (const auto &[id, text] : scope.files.scripts)
         if (triggers.count(id) == 0)
-            scope.faults.add({QStringLiteral("triggers/%1.lua").arg(id), {}, 0, QStringLiteral("design.missingFile"),
+            scope.faults.add({QStringLiteral("triggers/%1.lua").arg(id),
+                              {},
+                              0,
+                              QStringLiteral("design.missingFile"),
                               QStringLiteral("the script has no trigger; add triggers/%1.json or remove it").arg(id)});
 }
 

@@ -137,8 +137,7 @@ void BoundedQueueTest::nothingIsLostBetweenThreads()
             received[0].push_back(item);
     });
     std::thread drainer([&] {
-        while (queue.drainUntil(received[1], std::chrono::steady_clock::now() + 1h) > 0) {
-        }
+        while (queue.drainUntil(received[1], std::chrono::steady_clock::now() + 1h) > 0) {}
     });
     std::vector<std::thread> producers;
     for (int p = 0; p < kProducers; ++p)

@@ -78,7 +78,8 @@ void JsonTest::doublesAreShortestAndReadBack()
 
 void JsonTest::nonFiniteIsNull()
 {
-    for (const double v : {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
+    for (const double v :
+         {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
         QCOMPARE(written([v](JsonWriter &w) { w.number(v); }), QByteArray("null"));
         QCOMPARE(written([v](JsonWriter &w) { w.rounded(v, 2); }), QByteArray("null"));
         QCOMPARE(written([v](JsonWriter &w) { w.value(Value(v)); }), QByteArray("null"));
@@ -97,7 +98,8 @@ void JsonTest::escapesText()
     QCOMPARE(written([](JsonWriter &w) { w.string(std::string_view("a\"\\/\n\r\t\b\0\x1F\x7F", 11)); }),
              QByteArray("\"a\\\"\\\\/\\n\\r\\t\\u0008\\u0000\\u001f\x7F\""));
     QCOMPARE(written([](JsonWriter &w) { w.string(QStringView(u"Zähler Küche")); }), QByteArray("\"Zähler Küche\""));
-    QCOMPARE(written([](JsonWriter &w) { w.beginObject().key("a\"b").null().endObject(); }), QByteArray("{\"a\\\"b\":null}"));
+    QCOMPARE(written([](JsonWriter &w) { w.beginObject().key("a\"b").null().endObject(); }),
+             QByteArray("{\"a\\\"b\":null}"));
 }
 
 void JsonTest::repairsInvalidUtf8_data()
@@ -118,8 +120,8 @@ void JsonTest::repairsInvalidUtf8()
 {
     QFETCH(QByteArray, bytes);
     QFETCH(int, replacements);
-    const QByteArray text =
-        written([&](JsonWriter &w) { w.beginArray().string(std::string_view(bytes.constData(), bytes.size())).endArray(); });
+    const QByteArray text = written(
+        [&](JsonWriter &w) { w.beginArray().string(std::string_view(bytes.constData(), bytes.size())).endArray(); });
     QVERIFY(text.isValidUtf8());
     QVERIFY(!QJsonDocument::fromJson(text).isNull());
     QCOMPARE(text.count("\xEF\xBF\xBD"), replacements);
@@ -143,7 +145,8 @@ void JsonTest::equalTreesGiveEqualBytes()
         return written([&](JsonWriter &w) { w.json(QJsonDocument::fromJson(json).object()); });
     };
     const QByteArray expected(R"({"a":[9223372036854775807,-1.5,{}],"b":{"x":null,"y":true},"c":"\"ä"})");
-    QCOMPARE(rewritten(R"({ "c": "\"\u00e4", "b": {"y": true, "x": null}, "a": [9223372036854775807, -1.50, {}] })"), expected);
+    QCOMPARE(rewritten(R"({ "c": "\"\u00e4", "b": {"y": true, "x": null}, "a": [9223372036854775807, -1.50, {}] })"),
+             expected);
     QCOMPARE(rewritten(expected), expected);
     QCOMPARE(rewritten(R"({"n": [1.0, 1e2, -0.0, 0.5e1]})"), QByteArray(R"({"n":[1,100,0,5]})"));
 }

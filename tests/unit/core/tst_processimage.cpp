@@ -23,7 +23,8 @@ private Q_SLOTS:
 namespace {
 Sample sample(PointHandle point, int value, Quality quality = Quality::Good)
 {
-    return {point, quality, Value(value), WallTime(std::chrono::seconds(value)), SteadyTime(std::chrono::seconds(value))};
+    return {point, quality, Value(value), WallTime(std::chrono::seconds(value)),
+            SteadyTime(std::chrono::seconds(value))};
 }
 } // namespace
 

@@ -23,9 +23,10 @@ void QualityTest::everyByteHasOneSeverity()
         QCOMPARE(isGood(q), byte >> 6 == 0);
         QCOMPARE(isBad(q), byte >> 6 >= 2);
         QCOMPARE(isUsable(q), byte >> 6 < 2);
-        QCOMPARE(severityName(q), byte >> 6 == 0 ? std::string_view("good")
-                     : byte >> 6 == 1            ? std::string_view("uncertain")
-                                                 : std::string_view("bad"));
+        QCOMPARE(severityName(q),
+                 byte >> 6 == 0       ? std::string_view("good")
+                     : byte >> 6 == 1 ? std::string_view("uncertain")
+                                      : std::string_view("bad"));
     }
 }
 

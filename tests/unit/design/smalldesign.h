@@ -15,7 +15,8 @@ inline DesignDocument smallDesign()
     return {
         {"gridloom.json", R"({"schema": 1, "site": {"id": "hill-farm", "name": "Hill Farm", "zone": "Europe/Vienna"},
             "gateway": {"id": "gw1", "name": "Gateway 1"}, "storage": {"mode": "onChange", "deadband": 0.5}})"},
-        {"channels/bus1.json", R"({"id": "bus1", "name": "Bus 1", "driver": "fieldbus", "params": {"host": "10.0.0.5"}})"},
+        {"channels/bus1.json",
+         R"({"id": "bus1", "name": "Bus 1", "driver": "fieldbus", "params": {"host": "10.0.0.5"}})"},
         {"devices/meter1.json", R"({"id": "meter1", "name": "meter1", "channel": "bus1", "params": {"unit": 7},
             "storage": {"maxIntervalMs": 60000},
             "points": [
@@ -106,9 +107,8 @@ inline QJsonValue replaced(const QJsonValue &root, const QString &pointer, const
 inline DesignDocument changed(const QByteArray &path, const QString &pointer, const QByteArray &jsonText)
 {
     DesignDocument document = smallDesign();
-    const QJsonValue value = jsonText.isEmpty()
-        ? QJsonValue(QJsonValue::Undefined)
-        : QJsonDocument::fromJson("[" + jsonText + "]").array().at(0);
+    const QJsonValue value = jsonText.isEmpty() ? QJsonValue(QJsonValue::Undefined)
+                                                : QJsonDocument::fromJson("[" + jsonText + "]").array().at(0);
     const QJsonObject root = QJsonDocument::fromJson(document[path]).object();
     document[path] = QJsonDocument(replaced(root, pointer, value).toObject()).toJson();
     return document;

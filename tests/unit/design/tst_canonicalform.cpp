@@ -63,8 +63,8 @@ void CanonicalFormTest::equalMeaningGivesEqualBytes_data()
 {
     QTest::addColumn<QByteArray>("path");
     QTest::addColumn<QByteArray>("text");
-    QTest::newRow("order of keys and white space") << QByteArray("devices/m.json")
-                                                   << QByteArray("\r\n{\"id\":\"m\",\t\"n\":9007199254740993}");
+    QTest::newRow("order of keys and white space")
+        << QByteArray("devices/m.json") << QByteArray("\r\n{\"id\":\"m\",\t\"n\":9007199254740993}");
     QTest::newRow("escapes") << QByteArray("devices/m.json")
                              << QByteArray(R"({"\u0069d": "\u006d", "n": 9007199254740993})");
     QTest::newRow("numbers") << QByteArray("gridloom.json")
@@ -92,8 +92,8 @@ void CanonicalFormTest::otherMeaningGivesOtherBytes_data()
 {
     QTest::addColumn<QByteArray>("path");
     QTest::addColumn<QByteArray>("text");
-    QTest::newRow("last digit beyond 2^53") << QByteArray("devices/m.json")
-                                            << QByteArray(R"({"n": 9007199254740992, "id": "m"})");
+    QTest::newRow("last digit beyond 2^53")
+        << QByteArray("devices/m.json") << QByteArray(R"({"n": 9007199254740992, "id": "m"})");
     QTest::newRow("Lua space") << QByteArray("triggers/t.lua") << QByteArray("-- \xC3\xBC\nlog( \"x\\t\")\n");
     QTest::newRow("one more part") << QByteArray("devices/n.json") << QByteArray("{}");
 }
@@ -111,8 +111,10 @@ void CanonicalFormTest::otherMeaningGivesOtherBytes()
 // U+FF5E is before U+1F50B by bytes of UTF-8 (EF.. < F0..) and behind it by UTF-16 units (FF5E > D83D).
 void CanonicalFormTest::keysAreSortedByBytes()
 {
-    const auto canonical = canonicalForm({{"gridloom.json", "{\"\xF0\x9F\x94\x8B\":1,\"\xEF\xBD\x9E\":2,\"Z\":3,\"a\":4}"}});
-    QCOMPARE(canonical.value(), QByteArray("{\"gridloom.json\":{\"Z\":3,\"a\":4,\"\xEF\xBD\x9E\":2,\"\xF0\x9F\x94\x8B\":1}}"));
+    const auto canonical =
+        canonicalForm({{"gridloom.json", "{\"\xF0\x9F\x94\x8B\":1,\"\xEF\xBD\x9E\":2,\"Z\":3,\"a\":4}"}});
+    QCOMPARE(canonical.value(),
+             QByteArray("{\"gridloom.json\":{\"Z\":3,\"a\":4,\"\xEF\xBD\x9E\":2,\"\xF0\x9F\x94\x8B\":1}}"));
 }
 
 void CanonicalFormTest::refusesWhatDoesNotParse()

@@ -272,7 +272,8 @@ void DesignFaultsTest::files_data()
     QTest::addColumn<QByteArray>("text"); ///< null: the file is removed
     QTest::addColumn<QString>("code");
     const auto row = [](const char *path, const QByteArray &text, const char *code) {
-        QTest::addRow("%s %s", path, text.left(20).constData()) << QByteArray(path) << text << QString::fromLatin1(code);
+        QTest::addRow("%s %s", path, text.left(20).constData())
+            << QByteArray(path) << text << QString::fromLatin1(code);
     };
     row("gridloom.json", QByteArray(), "design.missingFile");
     row("gridloom.json", "", "design.syntax");
@@ -287,7 +288,8 @@ void DesignFaultsTest::files_data()
     row("coordination/task.json", "{}", "design.unknownFile");
     row("stores/second.json", R"({"id": "second", "name": "second", "store": "embedded"})", "design.tooMany");
     row("devices/silent.json", R"({"id": "silent", "name": "silent", "points": [
-        {"id": "p", "name": "p", "kind": "measured", "address": "holding:1"}]})", "design.notAllowed");
+        {"id": "p", "name": "p", "kind": "measured", "address": "holding:1"}]})",
+        "design.notAllowed");
     row("aggregations/meter1.json", R"({"id": "meter1", "name": "other", "aggregations": [{"id": "a", "name": "a"}]})",
         "design.duplicateId");
     row("aggregations/more.json", R"({"id": "more", "name": "meter1", "aggregations": [{"id": "a", "name": "a"}]})",
@@ -321,12 +323,12 @@ void DesignFaultsTest::listsEveryFaultInOrderOfPath()
     QStringList places;
     for (const DesignFault &fault : parsed.faults)
         places.append(fault.path + fault.pointer);
-    QCOMPARE(places, (QStringList{QStringLiteral("alarms/site.json/name"), QStringLiteral("alarms/site.json/alarms/0/id"),
-                                  QStringLiteral("alarms/site.json/alarms/0/severity"),
-                                  QStringLiteral("alarms/site.json/alarms/0/text"),
-                                  QStringLiteral("alarms/site.json/alarms/0/y"),
-                                  QStringLiteral("devices/meter1.json/points/1/write/min"),
-                                  QStringLiteral("triggers/watch.json")}));
+    QCOMPARE(
+        places,
+        (QStringList{QStringLiteral("alarms/site.json/name"), QStringLiteral("alarms/site.json/alarms/0/id"),
+                     QStringLiteral("alarms/site.json/alarms/0/severity"),
+                     QStringLiteral("alarms/site.json/alarms/0/text"), QStringLiteral("alarms/site.json/alarms/0/y"),
+                     QStringLiteral("devices/meter1.json/points/1/write/min"), QStringLiteral("triggers/watch.json")}));
 }
 
 void DesignFaultsTest::unreadableFilesCauseNoFurtherFaults()
@@ -346,7 +348,8 @@ void DesignFaultsTest::luaSyntaxNamesTheLine()
     context.checkLua = [](const QString &lua, bool isExpression) -> std::optional<std::pair<int, QString>> {
         if (isExpression)
             return std::pair(1, QStringLiteral("bad expression ") + lua.left(5));
-        return lua.contains(QLatin1String("changed")) ? std::optional(std::pair(7, QStringLiteral("no"))) : std::nullopt;
+        return lua.contains(QLatin1String("changed")) ? std::optional(std::pair(7, QStringLiteral("no")))
+                                                      : std::nullopt;
     };
     const ParsedDesign parsed = parseDesign(smallDesign(), context);
     QVERIFY2(parsed.faults.size() == 2, texts(parsed.faults));
@@ -418,15 +421,16 @@ void DesignFaultsTest::refusesPluginsWithoutManifest()
         QCOMPARE(fault.code, QStringLiteral("design.unknownPlugin"));
         places.append(fault.path + fault.pointer);
     }
-    QCOMPARE(places, (QStringList{QStringLiteral("channels/bus1.json/driver"), QStringLiteral("sinks/broker.json/sink"),
-                                  QStringLiteral("stores/history.json/store")}));
+    QCOMPARE(places,
+             (QStringList{QStringLiteral("channels/bus1.json/driver"), QStringLiteral("sinks/broker.json/sink"),
+                          QStringLiteral("stores/history.json/store")}));
 }
 
 void DesignFaultsTest::tooManyFaultsAreCounted()
 {
     DesignDocument document = smallDesign();
-    document["devices/big.json"] = "{\"id\": \"big\", \"name\": \"big\", \"points\": ["
-        + QByteArray("1,").repeated(14'999) + "1]}";
+    document["devices/big.json"] =
+        "{\"id\": \"big\", \"name\": \"big\", \"points\": [" + QByteArray("1,").repeated(14'999) + "1]}";
     const ParsedDesign parsed = parseDesign(document, smallContext());
     QCOMPARE(parsed.faults.size(), std::size_t(10'001));
     QCOMPARE(parsed.faults.back().code, QStringLiteral("design.tooManyFaults"));
@@ -454,8 +458,8 @@ void DesignFaultsTest::wrongTypesEverywhereDoNotCrash()
         QStringList pointers;
         collect(QJsonDocument::fromJson(text).object(), {}, pointers);
         for (const QString &pointer : pointers) {
-            for (const char *value : {"null", "true", "-1", "1.5", "1e300", "\"\"", "\"\\u0000.\"", "[]", "[null]", "{}",
-                                      "{\"\":{}}"}) {
+            for (const char *value :
+                 {"null", "true", "-1", "1.5", "1e300", "\"\"", "\"\\u0000.\"", "[]", "[null]", "{}", "{\"\":{}}"}) {
                 if (pointer.isEmpty() && *value != '{')
                     continue;
                 const ParsedDesign parsed = parseDesign(changed(path, pointer, value), smallContext());

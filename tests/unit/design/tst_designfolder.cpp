@@ -51,11 +51,13 @@ void DesignFolderTest::leavesOutWhatIsNoPart()
         write(folder.filePath(QString::fromLatin1(path)), "{}");
     QTemporaryDir outside;
     write(outside.filePath(QStringLiteral("secret.json")), "{}");
-    QVERIFY(QFile::link(outside.filePath(QStringLiteral("secret.json")), folder.filePath(QStringLiteral("devices/l.json"))));
+    QVERIFY(QFile::link(outside.filePath(QStringLiteral("secret.json")),
+                        folder.filePath(QStringLiteral("devices/l.json"))));
     QVERIFY(QFile::link(outside.path(), folder.filePath(QStringLiteral("channels"))));
     const auto read = readDesignFolder(folder.path());
     QVERIFY(read.ok());
-    QVERIFY(read.value() == (DesignDocument{{"gridloom.json", "{}"}, {"devices/a.json", "{}"}, {"triggers/t.lua", "{}"}}));
+    QVERIFY(read.value()
+            == (DesignDocument{{"gridloom.json", "{}"}, {"devices/a.json", "{}"}, {"triggers/t.lua", "{}"}}));
 }
 
 void DesignFolderTest::keepsMisplacedPartsForTheCheck()

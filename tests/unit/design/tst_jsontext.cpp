@@ -30,7 +30,9 @@ std::vector<DesignFault> faultsOf(const QByteArray &bytes, std::optional<QJsonOb
 void JsonTextTest::reads()
 {
     std::optional<QJsonObject> object;
-    QVERIFY(faultsOf("\xEF\xBB\xBF{\"a\": [1, {\"b\": \"\\u00e4\\ud83d\\udd0b\\\\\\\"{\"}], \"c\": {\"a\": 1}}", &object).empty());
+    QVERIFY(
+        faultsOf("\xEF\xBB\xBF{\"a\": [1, {\"b\": \"\\u00e4\\ud83d\\udd0b\\\\\\\"{\"}], \"c\": {\"a\": 1}}", &object)
+            .empty());
     QCOMPARE(object->value(u"a")[1][u"b"].toString(), QString::fromUtf8("ä\xF0\x9F\x94\x8B\\\"{"));
     QVERIFY(faultsOf("{}").empty());
 }
@@ -41,7 +43,8 @@ void JsonTextTest::faults_data()
     QTest::addColumn<QString>("code");
     QTest::addColumn<int>("line");
     QTest::addColumn<QString>("pointer");
-    const auto row = [](const char *name, const QByteArray &bytes, const char *code, int line, const char *pointer = "") {
+    const auto row = [](const char *name, const QByteArray &bytes, const char *code, int line,
+                        const char *pointer = "") {
         QTest::newRow(name) << bytes << QString::fromLatin1(code) << line << QString::fromLatin1(pointer);
     };
     row("empty", "", "design.syntax", 1);

@@ -187,8 +187,9 @@ void ParseDesignTest::alarmsAreFoundByShortNameWhereUnique()
 void ParseDesignTest::resultsMayFeedOtherAggregations()
 {
     const ParsedDesign parsed = parseDesign(
-        changed("aggregations/demand.json", QStringLiteral("/aggregations/2"),
-                R"({"id": "peak", "name": "peak", "inputs": ["demand.mean-15min"], "windowMs": 86400000, "fold": "max"})"),
+        changed(
+            "aggregations/demand.json", QStringLiteral("/aggregations/2"),
+            R"({"id": "peak", "name": "peak", "inputs": ["demand.mean-15min"], "windowMs": 86400000, "fold": "max"})"),
         smallContext());
     QVERIFY2(parsed.design, texts(parsed.faults));
     QCOMPARE(parsed.design->points.at(6).aggregation->inputs, QList<PointHandle>{4});

@@ -166,8 +166,8 @@ void SampleDesignTest::addressesOfOneChannelDiffer()
     for (const auto &[id, device] : m_design->devices)
         for (const Point &point : device.points)
             if (!point.address.isEmpty()) {
-                const QString place = device.channel + QString::number(device.params.value(u"unit").toInt())
-                    + point.address;
+                const QString place =
+                    device.channel + QString::number(device.params.value(u"unit").toInt()) + point.address;
                 QVERIFY2(!seen.contains(place), qPrintable(place));
                 seen.insert(place);
             }
@@ -327,7 +327,8 @@ void SampleDesignTest::counterResetGivesNoRow()
     rest();
     const auto count = [&](std::uint64_t wh) {
         m_wall += std::chrono::seconds(1);
-        m_points->update({m_design->pointByName.value("meter1.importedEnergy"), Quality::Good, Value(wh), m_wall, m_now});
+        m_points->update(
+            {m_design->pointByName.value("meter1.importedEnergy"), Quality::Good, Value(wh), m_wall, m_now});
         return run("energy-counter");
     };
     QVERIFY(!written(count(5'000), "energy.importStep"));
