@@ -62,7 +62,7 @@ private:
     SegmentTables m_tables;
     QHash<QByteArray, PointHandle> m_handles;
     QHash<QByteArray, int> m_triggers;
-    std::uint64_t m_table = 0;      ///< number of m_tables in the current segment
+    std::uint64_t m_table = 0;       ///< number of m_tables in the current segment
     bool m_areTablesWritten = false; ///< whether the current segment has them
 
     std::map<std::uint64_t, Segment> m_segments; ///< by number; the last one is the current one while m_file is open

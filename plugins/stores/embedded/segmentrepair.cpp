@@ -53,7 +53,8 @@ Result<SegmentState> discard(const QString &path, WallTime now, QStringList &fau
         return aside.error();
     if (const auto removed = removeFile(path); !removed)
         return removed.error();
-    faults << faultText(path, aside.value(), QStringLiteral("its start is not that of a history file, its rows are lost"));
+    faults << faultText(path, aside.value(),
+                        QStringLiteral("its start is not that of a history file, its rows are lost"));
     return SegmentState();
 }
 
@@ -114,9 +115,9 @@ Result<SegmentState> mendSegment(const QString &path, bool isNewest, WallTime no
     if (const auto written = replace(path, content); !written)
         return written.error();
     if (isDamaged)
-        faults << faultText(path, aside.value(), QStringLiteral("%1 bytes from offset %2 on cannot be read")
-                                                     .arg(found.damagedBytes)
-                                                     .arg(found.firstDamage));
+        faults << faultText(
+            path, aside.value(),
+            QStringLiteral("%1 bytes from offset %2 on cannot be read").arg(found.damagedBytes).arg(found.firstDamage));
     found.state.bytes = content.size();
     return found.state;
 }

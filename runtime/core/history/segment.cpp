@@ -105,8 +105,8 @@ void SegmentEncoder::row(const SegmentRow &row)
     m_frames.byte(static_cast<std::uint8_t>(value.type()) | (hasTrigger ? kHasTrigger : 0));
     m_frames.byte(static_cast<std::uint8_t>(quality));
     // Unsigned: the difference of two far-apart times may not fit, but it comes back by the same wrap-around.
-    m_frames.signedVarint(static_cast<std::int64_t>(static_cast<std::uint64_t>(row.timeMs)
-                                                    - static_cast<std::uint64_t>(m_lastMs)));
+    m_frames.signedVarint(
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(row.timeMs) - static_cast<std::uint64_t>(m_lastMs)));
     m_lastMs = row.timeMs;
     writeValue(m_frames, value);
     if (hasTrigger) {

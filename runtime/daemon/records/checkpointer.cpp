@@ -97,7 +97,8 @@ Result<void> Checkpointer::moveOne(const QString &path)
 {
     if (!m_database) {
         QStringList faults;
-        auto opened = RecordsDatabase::open(m_place.database, m_place.retention, m_mustCheck, m_clock.wallNow(), faults);
+        auto opened =
+            RecordsDatabase::open(m_place.database, m_place.retention, m_mustCheck, m_clock.wallNow(), faults);
         for (const QString &fault : std::as_const(faults))
             m_report(fault);
         if (!opened)
@@ -122,7 +123,9 @@ Result<void> Checkpointer::moveOne(const QString &path)
     if (log.firstDamage >= 0) {
         const auto aside = keepAside(path, m_clock.wallNow());
         m_report(QStringLiteral("%1: %2 bytes from offset %3 on cannot be read back; the file is kept as %4")
-                     .arg(path).arg(log.damagedBytes).arg(log.firstDamage)
+                     .arg(path)
+                     .arg(log.damagedBytes)
+                     .arg(log.firstDamage)
                      .arg(aside ? aside.value() : aside.error().message));
     }
     QFile::remove(path);

@@ -56,7 +56,7 @@ private:
     std::vector<QString> m_waiting;
     QString m_lastMoveFault, m_lastCreateFault;
     bool m_mustCheck = false; ///< the database refused a transaction
-    std::thread m_thread; // last: everything is there when it starts
+    std::thread m_thread;     // last: everything is there when it starts
 };
 
 } // namespace gridloom

@@ -19,11 +19,26 @@ WallTime readTime(FieldReader &r)
     return WallTime(std::chrono::microseconds(r.signedVarint()));
 }
 
-std::uint8_t kindOf(const AlarmTransition &) { return kAlarm; }
-std::uint8_t kindOf(const ControlRecord &) { return kControl; }
-std::uint8_t kindOf(const RunRecord &) { return kRun; }
-std::uint8_t kindOf(const OutboxEntry &) { return kOutbox; }
-std::uint8_t kindOf(const OutboxAcknowledged &) { return kAcknowledged; }
+std::uint8_t kindOf(const AlarmTransition &)
+{
+    return kAlarm;
+}
+std::uint8_t kindOf(const ControlRecord &)
+{
+    return kControl;
+}
+std::uint8_t kindOf(const RunRecord &)
+{
+    return kRun;
+}
+std::uint8_t kindOf(const OutboxEntry &)
+{
+    return kOutbox;
+}
+std::uint8_t kindOf(const OutboxAcknowledged &)
+{
+    return kAcknowledged;
+}
 
 void write(FrameWriter &w, const AlarmTransition &a)
 {
@@ -82,8 +97,8 @@ void write(FrameWriter &w, const RunRecord &run)
     w.text(run.outcome);
     w.text(run.error);
     writeTime(w, run.due);
-    for (const std::int64_t us : {run.startUs, run.evalUs, run.controlUs, run.alarmUs, run.mqttUs, run.aggregationUs,
-                                  run.doneUs})
+    for (const std::int64_t us :
+         {run.startUs, run.evalUs, run.controlUs, run.alarmUs, run.mqttUs, run.aggregationUs, run.doneUs})
         w.signedVarint(us);
     w.bytes(run.detail);
 }
@@ -94,8 +109,8 @@ void read(FieldReader &r, RunRecord &run)
     run.outcome = r.text();
     run.error = r.text();
     run.due = readTime(r);
-    for (std::int64_t *us : {&run.startUs, &run.evalUs, &run.controlUs, &run.alarmUs, &run.mqttUs,
-                             &run.aggregationUs, &run.doneUs})
+    for (std::int64_t *us :
+         {&run.startUs, &run.evalUs, &run.controlUs, &run.alarmUs, &run.mqttUs, &run.aggregationUs, &run.doneUs})
         *us = r.signedVarint();
     run.detail = r.bytes().toByteArray();
 }
@@ -250,8 +265,8 @@ LogContents readLog(QByteArrayView file)
     }
     contents.damagedBytes += frames.damagedBytes();
     if (frames.firstDamage() >= 0)
-        contents.firstDamage = contents.firstDamage < 0 ? frames.firstDamage()
-                                                        : std::min(contents.firstDamage, frames.firstDamage());
+        contents.firstDamage =
+            contents.firstDamage < 0 ? frames.firstDamage() : std::min(contents.firstDamage, frames.firstDamage());
     return contents;
 }
 

@@ -13,55 +13,15 @@
 
 namespace gridloom {
 
-namespace {
-constexpr QLatin1String kDamaged("records.damaged");
-
-Error databaseError(const QString &path, const QSqlError &error)
-{
-    // SQLITE_CORRUPT and SQLITE_NOTADB, with their extended codes.
-    const int code = error.nativeErrorCode().toInt() & 0xFF;
-    const bool isDamaged = code == 11 || code == 26;
-    return {isDamaged ? QString(kDamaged) : QStringLiteral("records.database"),
-            QStringLiteral("%1: %2; %3").arg(path, error.text(),
-                isDamaged ? QStringLiteral("it will be kept aside") : QStringLiteral("check the disk, it is tried again")),
-            true};
-}
-
-qlonglong micros(WallTime time) { return time.time_since_epoch().count(); }
-qlonglong bits(std::uint64_t v) { return static_cast<qlonglong>(v); }
-QString text(const QByteArray &utf8) { return utf8.isNull() ? QStringLiteral("") : QString::fromUtf8(utf8); }
-QString text(const QString &s) { return s.isNull() ? QStringLiteral("") : s; }
-QVariant stage(std::int64_t us) { return us < 0 ? QVariant(QMetaType::fromType<qlonglong>()) : QVariant(qlonglong{us}); }
-QByteArray blob(const QByteArray &b) { return b.isNull() ? QByteArray("") : b; }
-
-QString severityText(Severity severity)
-{
-    switch (severity) {
-    case Severity::Diagnostic: return QStringLiteral("diagnostic");
-    case Severity::Low: return QStringLiteral("low");
-    case Severity::Medium: return QStringLiteral("medium");
-    case Severity::High: return QStringLiteral("high");
-    case Severity::Critical: return QStringLiteral("critical");
-    }
-    return QString::number(static_cast<int>(severity));
-}
-
-void bind(QSqlQuery &query, std::initializer_list<QVariant> values)
-{
-    int at = 0;
-    for (const QVariant &value : values)
-        query.bindValue(at++, value);
-}
-} // namespace
-
 struct RecordsDatabase::Table {
     QLatin1String name;
+    std::size_t recordType; ///< index in Record
     std::int64_t RecordsRetention::*kept;
 };
 const std::array<RecordsDatabase::Table, 3> RecordsDatabase::kTables{{
-    {QLatin1String("alarm_transitions"), &RecordsRetention::alarmTransitions},
-    {QLatin1String("control_records"), &RecordsRetention::controlRecords},
-    {QLatin1String("run_records"), &RecordsRetention::runRecords},
+    {QLatin1String("alarm_transitions"), 0, &RecordsRetention::alarmTransitions},
+    {QLatin1String("control_records"), 1, &RecordsRetention::controlRecords},
+    {QLatin1String("run_records"), 2, &RecordsRetention::runRecords},
 }};
 
 RecordsDatabase::RecordsDatabase(const RecordsRetention &retention)
@@ -71,8 +31,7 @@ RecordsDatabase::RecordsDatabase(const RecordsRetention &retention)
 
 RecordsDatabase::~RecordsDatabase()
 {
-    for (QSqlQuery *query : {&m_insertAlarm, &m_insertControl, &m_insertRun, &m_insertOutbox, &m_removeOutbox, &m_setMeta})
-        *query = QSqlQuery();
+    m_statements.reset(); // before the connection that they hold
     m_db.close();
     m_db = QSqlDatabase();
     QSqlDatabase::removeDatabase(m_connection);
@@ -84,11 +43,12 @@ Result<std::unique_ptr<RecordsDatabase>> RecordsDatabase::open(const QString &pa
     // SQLite takes an empty file for a new database: after a power cut it is a lost one.
     const bool isEmptied = QFileInfo::exists(path) && QFileInfo(path).size() == 0;
     std::unique_ptr<RecordsDatabase> database(new RecordsDatabase(retention));
-    auto prepared = isEmptied ? Result<void>(Error{kDamaged, QStringLiteral("%1 is empty").arg(path), true})
-                              : database->prepare(path, isChecked);
+    auto prepared = isEmptied
+        ? Result<void>(Error{QString(kDamagedDatabase), QStringLiteral("%1 is empty").arg(path), true})
+        : database->prepare(path, isChecked);
     if (prepared)
         return database;
-    if (prepared.error().code != kDamaged)
+    if (prepared.error().code != kDamagedDatabase)
         return prepared.error();
 
     // Messages not delivered yet are worth a try: the damage may lie in any other page.
@@ -109,8 +69,9 @@ Result<std::unique_ptr<RecordsDatabase>> RecordsDatabase::open(const QString &pa
     prepared = database->prepare(path, false);
     if (!prepared)
         return prepared.error();
-    if (const auto taken = database->takeOver(hasBounds ? bounds : IdBounds(),
-                                              outbox ? outbox.value() : std::vector<OutboxEntry>()); !taken)
+    if (const auto taken =
+            database->takeOver(hasBounds ? bounds : IdBounds(), outbox ? outbox.value() : std::vector<OutboxEntry>());
+        !taken)
         return taken.error();
     database->m_hasBounds = hasBounds;
     faults << QStringLiteral("%1 was damaged (%2). The bad file is kept as %3 and an empty one is in its place; %4 "
@@ -127,7 +88,7 @@ Result<void> RecordsDatabase::prepare(const QString &path, bool isChecked)
     m_db.setDatabaseName(path);
     m_db.setConnectOptions(QStringLiteral("QSQLITE_BUSY_TIMEOUT=2000"));
     if (!m_db.open())
-        return databaseError(path, m_db.lastError());
+        return databaseError(m_db, m_db.lastError());
     // FULL: a log is removed as soon as its transaction is in, so that transaction must be on the disk.
     for (const auto &pragma : {QStringLiteral("PRAGMA journal_mode=WAL"), QStringLiteral("PRAGMA synchronous=FULL"),
                                QStringLiteral("PRAGMA journal_size_limit=4000000")}) {
@@ -137,9 +98,9 @@ Result<void> RecordsDatabase::prepare(const QString &path, bool isChecked)
     if (isChecked) {
         QSqlQuery check(m_db);
         if (!check.exec(QStringLiteral("PRAGMA quick_check(1)")) || !check.next())
-            return databaseError(path, check.lastError());
+            return databaseError(m_db, check.lastError());
         if (check.value(0).toString() != QLatin1String("ok"))
-            return Error{kDamaged, check.value(0).toString(), true};
+            return Error{QString(kDamagedDatabase), check.value(0).toString(), true};
     }
     for (const QLatin1String sql : schema::kCreate) {
         if (auto done = run(sql); !done)
@@ -151,16 +112,9 @@ Result<void> RecordsDatabase::prepare(const QString &path, bool isChecked)
         if (auto done = run(sql); !done)
             return done;
     }
-    for (const auto &[query, sql] : {std::pair{&m_insertAlarm, schema::kInsertAlarm},
-                                     {&m_insertControl, schema::kInsertControl},
-                                     {&m_insertRun, schema::kInsertRun},
-                                     {&m_insertOutbox, schema::kInsertOutbox},
-                                     {&m_removeOutbox, schema::kRemoveOutbox},
-                                     {&m_setMeta, schema::kSetMeta}}) {
-        *query = QSqlQuery(m_db);
-        if (!query->prepare(sql))
-            return databaseError(path, query->lastError());
-    }
+    m_statements = std::make_unique<RecordStatements>(m_db);
+    if (auto prepared = m_statements->prepare(); !prepared)
+        return prepared;
     for (std::size_t i = 0; i < kTables.size(); ++i) {
         const auto rows = number(QStringLiteral("SELECT count(*) FROM ") + kTables[i].name);
         if (!rows)
@@ -174,14 +128,7 @@ Result<void> RecordsDatabase::run(const QString &sql)
 {
     QSqlQuery query(m_db);
     if (!query.exec(sql))
-        return databaseError(m_path, query.lastError());
-    return {};
-}
-
-Result<void> RecordsDatabase::runQuery(QSqlQuery &query)
-{
-    if (!query.exec())
-        return databaseError(m_path, query.lastError());
+        return databaseError(m_db, query.lastError());
     return {};
 }
 
@@ -189,7 +136,7 @@ Result<std::int64_t> RecordsDatabase::number(const QString &sql)
 {
     QSqlQuery query(m_db);
     if (!query.exec(sql) || !query.next())
-        return databaseError(m_path, query.lastError());
+        return databaseError(m_db, query.lastError());
     return std::int64_t{query.value(0).toLongLong()};
 }
 
@@ -197,7 +144,7 @@ Result<void> RecordsDatabase::readMeta()
 {
     QSqlQuery query(m_db);
     if (!query.exec(QStringLiteral("SELECT key, value FROM meta")))
-        return databaseError(m_path, query.lastError());
+        return databaseError(m_db, query.lastError());
     while (query.next()) {
         const QString key = query.value(0).toString();
         const auto value = static_cast<std::uint64_t>(query.value(1).toLongLong());
@@ -221,7 +168,7 @@ Result<std::vector<OutboxEntry>> RecordsDatabase::outbox()
     QSqlQuery query(m_db);
     query.setForwardOnly(true);
     if (!query.exec(schema::kSelectOutbox))
-        return databaseError(m_path, query.lastError());
+        return databaseError(m_db, query.lastError());
     std::vector<OutboxEntry> entries;
     while (query.next()) {
         OutboxEntry entry;
@@ -285,44 +232,12 @@ Result<void> RecordsDatabase::insert(const LogContents &log)
             if (acknowledged.count({entry->sink, entry->message.id}) > 0)
                 continue;
         }
-        if (auto done = insertRecord(r.number, r.record); !done)
+        if (auto done = m_statements->store(r.number, r.record); !done)
             return done;
+        for (std::size_t i = 0; i < kTables.size(); ++i)
+            m_rowCounts[i] += kTables[i].recordType == r.record.index() ? 1 : 0;
     }
     return {};
-}
-
-Result<void> RecordsDatabase::insertRecord(RecordNumber recordNumber, const Record &record)
-{
-    const qlonglong n = bits(recordNumber);
-    if (const auto *a = std::get_if<AlarmTransition>(&record)) {
-        bind(m_insertAlarm, {n, text(a->alarmId), text(a->from), text(a->to), severityText(a->severity), micros(a->time),
-                             text(a->text), text(a->value), bits(a->run)});
-        ++m_rowCounts[0];
-        return runQuery(m_insertAlarm);
-    }
-    if (const auto *c = std::get_if<ControlRecord>(&record)) {
-        bind(m_insertControl, {n, bits(c->command), text(c->pointId), text(c->value), text(c->readBack), text(c->reason),
-                               text(c->priority), text(c->state), text(c->error), micros(c->requested),
-                               qlonglong{c->durationUs}});
-        ++m_rowCounts[1];
-        return runQuery(m_insertControl);
-    }
-    if (const auto *t = std::get_if<RunRecord>(&record)) {
-        bind(m_insertRun, {n, bits(t->run), text(t->triggerId), text(t->outcome), text(t->error), micros(t->due),
-                           stage(t->startUs), stage(t->evalUs), stage(t->controlUs), stage(t->alarmUs),
-                           stage(t->mqttUs), stage(t->aggregationUs), stage(t->doneUs), text(t->detail)});
-        ++m_rowCounts[2];
-        return runQuery(m_insertRun);
-    }
-    if (const auto *e = std::get_if<OutboxEntry>(&record)) {
-        const OutboundMessage &m = e->message;
-        bind(m_insertOutbox, {n, text(e->sink), bits(m.id), blob(m.topic), blob(m.payload), int{m.qos}, m.isRetained,
-                              micros(e->created)});
-        return runQuery(m_insertOutbox);
-    }
-    const auto &acknowledged = std::get<OutboxAcknowledged>(record);
-    bind(m_removeOutbox, {text(acknowledged.sink), bits(acknowledged.messageId)});
-    return runQuery(m_removeOutbox);
 }
 
 Result<void> RecordsDatabase::removeOldRows()
@@ -333,10 +248,11 @@ Result<void> RecordsDatabase::removeOldRows()
             continue;
         QSqlQuery query(m_db);
         const QString table = kTables[i].name;
-        query.prepare(QStringLiteral("DELETE FROM %1 WHERE number IN (SELECT number FROM %1 ORDER BY number LIMIT ?)").arg(table));
+        query.prepare(QStringLiteral("DELETE FROM %1 WHERE number IN (SELECT number FROM %1 ORDER BY number LIMIT ?)")
+                          .arg(table));
         query.bindValue(0, qlonglong{surplus});
-        if (auto done = runQuery(query); !done)
-            return done;
+        if (!query.exec())
+            return databaseError(m_db, query.lastError());
         m_rowCounts[i] -= query.numRowsAffected();
     }
     return {};
@@ -352,8 +268,7 @@ Result<void> RecordsDatabase::writeMeta(const LogContents &log)
                                      {QStringLiteral("next_message"), bounds.message},
                                      {QStringLiteral("next_run"), bounds.run},
                                      {QStringLiteral("next_command"), bounds.command}}) {
-        bind(m_setMeta, {key, bits(value)});
-        if (auto done = runQuery(m_setMeta); !done)
+        if (auto done = m_statements->setMeta(key, value); !done)
             return done;
     }
     return {};
@@ -377,7 +292,7 @@ Result<void> RecordsDatabase::takeOver(const IdBounds &bounds, const std::vector
         return begun;
     RecordNumber n = 0;
     for (const OutboxEntry &entry : outbox) {
-        if (auto done = insertRecord(++n, entry); !done)
+        if (auto done = m_statements->store(++n, entry); !done)
             return done;
     }
     if (auto done = writeMeta(log); !done)

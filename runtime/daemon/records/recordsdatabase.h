@@ -3,10 +3,9 @@
 // logs, one transaction each. Used on the thread that opened it; every call blocks on the disk.
 #pragma once
 
-#include "daemon/records/recordlog.h"
+#include "daemon/records/recordstatements.h"
 
 #include <QSqlDatabase>
-#include <QSqlQuery>
 #include <QStringList>
 
 #include <array>
@@ -54,12 +53,10 @@ private:
     explicit RecordsDatabase(const RecordsRetention &retention);
     Result<void> prepare(const QString &path, bool isChecked);
     Result<void> run(const QString &sql);
-    Result<void> runQuery(QSqlQuery &query);
     Result<std::int64_t> number(const QString &sql);
     Result<void> readMeta();
     Result<void> writeMeta(const LogContents &log);
     Result<void> insert(const LogContents &log);
-    Result<void> insertRecord(RecordNumber number, const Record &record);
     Result<void> removeOldRows();
     Result<void> moveInTransaction(const LogContents &log);
     void flushJournal();
@@ -69,7 +66,7 @@ private:
     QString m_connection;
     QString m_path;
     QSqlDatabase m_db;
-    QSqlQuery m_insertAlarm, m_insertControl, m_insertRun, m_insertOutbox, m_removeOutbox, m_setMeta;
+    std::unique_ptr<RecordStatements> m_statements;
     RecordNumber m_lastMoved = 0;
     IdBounds m_bounds;
     bool m_hasBounds = false;

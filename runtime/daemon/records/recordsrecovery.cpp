@@ -56,15 +56,20 @@ Result<void> RecordsStore::lockFolder(const QString &folder)
     if (isTaken)
         return Error{QStringLiteral("records.inUse"),
                      QStringLiteral("another process uses %1; stop it or give another state folder").arg(folder)};
-    return Error{QStringLiteral("records.folder"), QStringLiteral("%1 cannot be opened: %2").arg(folder,
-                 QString::fromLocal8Bit(std::strerror(code)))};
+    return Error{QStringLiteral("records.folder"),
+                 QStringLiteral("%1 cannot be opened: %2").arg(folder, QString::fromLocal8Bit(std::strerror(code)))};
 }
 
 void RecordsStore::recover(const QString &folder, Recovery &recovery)
 {
+    QDir dir(folder);
+    const QStringList logs = dir.entryList({QStringLiteral("records-*.log")}, QDir::Files, QDir::Name);
+    const QString databasePath = folder + QStringLiteral("/records.db");
+    // SQLite begins with an empty file: without any log it is the first start, cut short, and no damage.
+    if (logs.isEmpty() && QFileInfo(databasePath).size() == 0)
+        QFile::remove(databasePath);
     QStringList faults;
-    auto database = RecordsDatabase::open(folder + QStringLiteral("/records.db"), m_options.retention, true,
-                                          m_clock.wallNow(), faults);
+    auto database = RecordsDatabase::open(databasePath, m_options.retention, true, m_clock.wallNow(), faults);
     recovery.isDamaged = !faults.isEmpty();
     for (const QString &fault : std::as_const(faults))
         addFault(fault);
@@ -80,11 +85,10 @@ void RecordsStore::recover(const QString &folder, Recovery &recovery)
         addFault(database.error().message);
     }
 
-    QDir dir(folder);
     // Never used under its own name yet.
     for (const QString &name : dir.entryList({QStringLiteral("records-*.log.new")}, QDir::Files))
         dir.remove(name);
-    for (const QString &name : dir.entryList({QStringLiteral("records-*.log")}, QDir::Files, QDir::Name)) {
+    for (const QString &name : logs) {
         const std::uint64_t number = name.mid(8).chopped(4).toULongLong();
         if (Checkpointer::logPath(folder, number) != folder + QLatin1Char('/') + name)
             continue;
@@ -104,10 +108,13 @@ void RecordsStore::recoverLog(const QString &path, Recovery &recovery)
     if (log.firstDamage >= 0) {
         recovery.isDamaged = true;
         const auto aside = keepAside(path, m_clock.wallNow());
-        addFault(QStringLiteral("%1 was damaged: %2 bytes from offset %3 on cannot be read. The bad file is kept as %4; "
-                                "examine or delete it.")
-                     .arg(path).arg(log.damagedBytes).arg(log.firstDamage)
-                     .arg(aside ? QFileInfo(aside.value()).fileName() : aside.error().message));
+        addFault(
+            QStringLiteral("%1 was damaged: %2 bytes from offset %3 on cannot be read. The bad file is kept as %4; "
+                           "examine or delete it.")
+                .arg(path)
+                .arg(log.damagedBytes)
+                .arg(log.firstDamage)
+                .arg(aside ? QFileInfo(aside.value()).fileName() : aside.error().message));
     }
     recovery.bounds.raise(log.bounds);
     recovery.hasBounds = recovery.hasBounds || log.hasBounds;

@@ -13,7 +13,7 @@ constexpr milliseconds kAcknowledgementDelay{1'000};
 constexpr milliseconds kFirstBackOff{50};
 constexpr milliseconds kLongestBackOff{2'000};
 constexpr milliseconds kRotationRetry{100};
-constexpr milliseconds kLogPatience{200}; ///< for a new log in place of a broken one
+constexpr milliseconds kLogPatience{200};     ///< for a new log in place of a broken one
 constexpr qint64 kLargeLog = 8'000'000;       ///< moved before its time
 constexpr qsizetype kLargeBuffer = 1'000'000; ///< not kept for the next group
 constexpr std::chrono::hours kIdle{1};
@@ -146,8 +146,9 @@ bool RecordsStore::encodeGroup()
     for (const NumberedRecord &r : m_group) {
         const auto *entry = std::get_if<OutboxEntry>(&r.record);
         const auto *acknowledged = std::get_if<OutboxAcknowledged>(&r.record);
-        if (!done.isEmpty() && ((entry != nullptr && done.contains({entry->sink, entry->message.id}))
-                                || (acknowledged != nullptr && done.contains({acknowledged->sink, acknowledged->messageId}))))
+        if (!done.isEmpty()
+            && ((entry != nullptr && done.contains({entry->sink, entry->message.id}))
+                || (acknowledged != nullptr && done.contains({acknowledged->sink, acknowledged->messageId}))))
             continue;
         encodeRecord(m_buffer, r.number, r.record);
         mustSync = mustSync || acknowledged == nullptr;

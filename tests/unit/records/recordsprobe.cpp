@@ -82,17 +82,15 @@ bool Commits::waitFor(RecordNumber number)
 bool Commits::isCommitted(RecordNumber number) const
 {
     const std::lock_guard lock(m_mutex);
-    return std::any_of(m_reports.begin(), m_reports.end(), [number](const auto &r) {
-        return r.result.ok() && r.first < number && number <= r.last;
-    });
+    return std::any_of(m_reports.begin(), m_reports.end(),
+                       [number](const auto &r) { return r.result.ok() && r.first < number && number <= r.last; });
 }
 
 bool Commits::isFailed(RecordNumber number) const
 {
     const std::lock_guard lock(m_mutex);
-    return std::any_of(m_reports.begin(), m_reports.end(), [number](const auto &r) {
-        return !r.result.ok() && r.first < number && number <= r.last;
-    });
+    return std::any_of(m_reports.begin(), m_reports.end(),
+                       [number](const auto &r) { return !r.result.ok() && r.first < number && number <= r.last; });
 }
 
 bool Commits::isGapless(RecordNumber first) const

@@ -120,8 +120,8 @@ void RecordsKillTest::killedAtRandomMoments()
     }
     QVERIFY(m_starts >= 16);
     QVERIFY(m_alarms.size() > 200 && m_acked.size() > 100);
-    qInfo("%lld alarms and %lld messages confirmed, %lld acknowledged", qlonglong{m_alarms.size()}, qlonglong{m_out.size()},
-          qlonglong{m_acked.size()});
+    qInfo("%lld alarms and %lld messages confirmed, %lld acknowledged", qlonglong{m_alarms.size()},
+          qlonglong{m_out.size()}, qlonglong{m_acked.size()});
 }
 
 void RecordsKillTest::runAndKill(int lines)
@@ -160,8 +160,13 @@ void RecordsKillTest::take(const QByteArray &line)
     // A kill can tear what was being written, and that is told; it must not take anything that was confirmed.
     if (what == "fault")
         return;
-    QSet<QString> *set = what == "alarm" ? &m_alarms : what == "run" ? &m_runs : what == "control" ? &m_controls
-        : what == "out" ? &m_out : what == "acking" ? &m_acking : what == "acked" ? &m_acked : nullptr;
+    QSet<QString> *set = what == "alarm" ? &m_alarms
+        : what == "run"                  ? &m_runs
+        : what == "control"              ? &m_controls
+        : what == "out"                  ? &m_out
+        : what == "acking"               ? &m_acking
+        : what == "acked"                ? &m_acked
+                                         : nullptr;
     QVERIFY2(set != nullptr, line.constData());
     QVERIFY2(!set->contains(id), line.constData());
     set->insert(id);

@@ -72,10 +72,12 @@ void RecordsStoreTest::everythingArrivesInTheDatabase()
         QVERIFY(store.statistics().bytesWritten > 0);
     }
     QCOMPARE(rows(database(), "SELECT * FROM alarm_transitions"),
-             (QStringList{QStringLiteral("1|set.hot|Normal|Unacknowledged|high|1785542400000001|Zu heiß|18446744073709551615|0"),
-                          QStringLiteral("5|set.hot|Normal|Unacknowledged|high|1785542400000001|last|18446744073709551615|0")}));
+             (QStringList{
+                 QStringLiteral("1|set.hot|Normal|Unacknowledged|high|1785542400000001|Zu heiß|18446744073709551615|0"),
+                 QStringLiteral("5|set.hot|Normal|Unacknowledged|high|1785542400000001|last|18446744073709551615|0")}));
     QCOMPARE(rows(database(), "SELECT * FROM control_records"),
-             QStringList(QStringLiteral("2|2|pv1.limit|12.5||shave#300|gridLimit|TimedOut|no answer|1785542400000001|2000000")));
+             QStringList(QStringLiteral(
+                 "2|2|pv1.limit|12.5||shave#300|gridLimit|TimedOut|no answer|1785542400000001|2000000")));
     QCOMPARE(rows(database(), "SELECT * FROM run_records"),
              QStringList(QStringLiteral("3|300|shave|Ok||1785542400000001|10|20|null|3000|null|50|60|{\"a\":1}")));
     QCOMPARE(rows(database(), "SELECT number, sink, message_id, hex(topic), hex(payload), qos, retained FROM outbox"),
@@ -90,7 +92,8 @@ void RecordsStoreTest::timesAreReadable()
     {
         RecordsStore store({}, m_clock);
         QVERIFY(store.open(m_dir->path()));
-        for (const std::int64_t us : {0LL, -1LL, 1'785'542'400'000'001LL, 1'785'542'400'500'000LL, 951'782'400'000'000LL}) {
+        for (const std::int64_t us :
+             {0LL, -1LL, 1'785'542'400'000'001LL, 1'785'542'400'500'000LL, 951'782'400'000'000LL}) {
             AlarmTransition a = anAlarm({});
             a.time = WallTime(std::chrono::microseconds(us));
             store.append(a);
@@ -154,7 +157,7 @@ void RecordsStoreTest::outboxSurvives()
         for (const std::uint64_t id : {3, 1, 8})
             QVERIFY(commits.waitFor(store.append(anAcknowledgement(id))));
         store.append(OutboxAcknowledged{QStringLiteral("other"), 5}); // of another sink
-        store.append(anAcknowledgement(99));                               // never heard of
+        store.append(anAcknowledgement(99));                          // never heard of
     }
     for (int start = 0; start < 3; ++start) {
         RecordsStore store({}, m_clock);
@@ -283,7 +286,8 @@ void RecordsStoreTest::oldRunsGo()
         }
         store.append(anAlarm(QStringLiteral("kept")));
     }
-    QCOMPARE(rows(database(), "SELECT count(*), min(run), max(run) FROM run_records"), QStringList(QStringLiteral("100|1201|1300")));
+    QCOMPARE(rows(database(), "SELECT count(*), min(run), max(run) FROM run_records"),
+             QStringList(QStringLiteral("100|1201|1300")));
     QCOMPARE(rows(database(), "SELECT count(*) FROM alarm_transitions"), QStringList(QStringLiteral("2")));
 }
 

@@ -7,9 +7,9 @@
 namespace gridloom::test {
 
 enum class Fault {
-    NoSpace,    ///< ENOSPC
+    NoSpace,     ///< ENOSPC
     InputOutput, ///< EIO
-    ShortWrite, ///< a write stores half and the next one fails with ENOSPC; other calls fail with ENOSPC
+    ShortWrite,  ///< a write stores half and the next one fails with ENOSPC; other calls fail with ENOSPC
 };
 
 class FaultyDisk {

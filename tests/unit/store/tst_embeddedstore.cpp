@@ -1,80 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "embeddedstore.h"
-#include "faultydisk.h"
+#include "storefolder.h"
 
 #include <QDir>
+#include <QFile>
 #include <QProcess>
-#include <QTemporaryDir>
 #include <QTest>
 
 #include <random>
 
 using namespace gridloom;
-using gridloom::test::Fault;
-using gridloom::test::FaultyDisk;
+using namespace gridloom::test;
 using std::chrono::milliseconds;
 
-namespace {
-const WallTime kStart{std::chrono::seconds(1'785'542'400)};
-constexpr WallTime kEver = WallTime::max() - std::chrono::hours(1);
-const QList<Series> kSeries{{QStringLiteral("meter1.p"), QStringLiteral("Leistung"), QStringLiteral("kW")},
-                            {QStringLiteral("meter1.e"), QStringLiteral("x'); DROP TABLE samples;--"), {}}};
-const QList<QString> kTriggers{QStringLiteral("shave"), QStringLiteral("count")};
-
-HistoryRow row(PointHandle point, std::int64_t atMs, Value value, int trigger = -1, std::uint64_t run = 0)
-{
-    return {point, Quality::Good, std::move(value), kStart + milliseconds(atMs), trigger, run};
-}
-
-std::vector<HistoryRow> numbers(int first, int count, PointHandle point = 0)
-{
-    std::vector<HistoryRow> rows;
-    for (int i = first; i < first + count; ++i)
-        rows.push_back(row(point, i, Value(i)));
-    return rows;
-}
-
-std::vector<HistoryRow> all(EmbeddedStore &store, const QString &id = kSeries[0].id, WallTime from = WallTime(),
-                            WallTime to = kEver)
-{
-    std::vector<HistoryRow> rows;
-    const auto read = store.query(id, from, to, [&](const HistoryRow &r) {
-        rows.push_back(r);
-        return true;
-    });
-    return read ? rows : std::vector<HistoryRow>();
-}
-
-// The values 0, 1, 2 ... one a millisecond, as numbers() makes them.
-bool areNumbers(const std::vector<HistoryRow> &rows, int first, int count)
-{
-    if (rows.size() != static_cast<std::size_t>(count))
-        return false;
-    for (int i = 0; i < count; ++i) {
-        const HistoryRow &r = rows[static_cast<std::size_t>(i)];
-        if (r.value != Value(first + i) || r.time != kStart + milliseconds(first + i))
-            return false;
-    }
-    return true;
-}
-
-QByteArray readFile(const QString &path)
-{
-    QFile file(path);
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-void writeFile(const QString &path, const QByteArray &bytes)
-{
-    QFile file(path);
-    QVERIFY(file.open(QIODevice::WriteOnly | QIODevice::Truncate));
-    QCOMPARE(file.write(bytes), bytes.size());
-}
-} // namespace
-
-class EmbeddedStoreTest : public QObject {
+class EmbeddedStoreTest : public QObject, private StoreFolder {
     Q_OBJECT
 private Q_SLOTS:
-    void init();
+    void init() { renew(); }
     void rowsComeBack();
     void anOutsiderReadsTheSame();
     void storedTwiceReadsAsOne();
@@ -83,44 +24,17 @@ private Q_SLOTS:
     void quotaRemovesTheOldest();
     void reopensWithoutLoss();
     void unknownPointCostsItsRowOnly();
-    void damagedFiles_data();
-    void damagedFiles();
-    void damageInAFullSegmentIsFoundWhenRead();
-    void refusedBatchLeavesNoTrace();
-    void goesOnAfterAFailedSync();
-    void eachFailingCallIsSurvived();
-
-private:
-    Result<void> open(EmbeddedStore &store, int segmentMb = 8, int quotaMb = 1024);
-    QString path(int number) const { return QStringLiteral("%1/%2.gls").arg(m_folder).arg(number, 8, 10, QLatin1Char('0')); }
-    QStringList files(const char *pattern) const { return QDir(m_folder).entryList({QLatin1String(pattern)}, QDir::Files); }
-
-    std::unique_ptr<QTemporaryDir> m_dir;
-    QString m_folder;
-    FakeClock m_clock;
 };
-
-void EmbeddedStoreTest::init()
-{
-    // In memory where possible: what is tested here does not depend on the disk, and its syncs take their time.
-    m_dir = std::make_unique<QTemporaryDir>(QStringLiteral("/dev/shm/gridloom-store-XXXXXX"));
-    if (!m_dir->isValid())
-        m_dir = std::make_unique<QTemporaryDir>();
-    m_folder = m_dir->filePath(QStringLiteral("history"));
-}
-
-Result<void> EmbeddedStoreTest::open(EmbeddedStore &store, int segmentMb, int quotaMb)
-{
-    return store.open({{QStringLiteral("segmentMb"), segmentMb}, {QStringLiteral("quotaMb"), quotaMb}}, m_folder, kSeries,
-                      kTriggers);
-}
 
 void EmbeddedStoreTest::rowsComeBack()
 {
-    const std::vector<HistoryRow> rows{
-        row(0, 0, Value(9007199254740993)), row(0, 1, Value(std::uint64_t{18446744073709551615ULL})),
-        row(0, 2, Value(-1.3)), row(0, 3, Value(true)), row(0, 4, Value(QByteArray("\xCE\xA9"))),
-        row(0, 5, Value(7.5), 1, 4711), {0, Quality::BadNotSupported, Value(), kStart + milliseconds(6)}};
+    const std::vector<HistoryRow> rows{row(0, 0, Value(9007199254740993)),
+                                       row(0, 1, Value(std::uint64_t{18446744073709551615ULL})),
+                                       row(0, 2, Value(-1.3)),
+                                       row(0, 3, Value(true)),
+                                       row(0, 4, Value(QByteArray("\xCE\xA9"))),
+                                       row(0, 5, Value(7.5), 1, 4711),
+                                       {0, Quality::BadNotSupported, Value(), kStart + milliseconds(6)}};
     EmbeddedStore store(m_clock);
     QVERIFY(open(store));
     QVERIFY(store.append(rows));
@@ -144,7 +58,8 @@ void EmbeddedStoreTest::rowsComeBack()
     }
     // from <= time < to; microseconds round to the stored resolution.
     QCOMPARE(all(store, kSeries[0].id, kStart + milliseconds(2), kStart + milliseconds(4)).size(), std::size_t{2});
-    QCOMPARE(all(store, kSeries[0].id, kStart + std::chrono::microseconds(1), kStart + milliseconds(2)).size(), std::size_t{1});
+    QCOMPARE(all(store, kSeries[0].id, kStart + std::chrono::microseconds(1), kStart + milliseconds(2)).size(),
+             std::size_t{1});
     // The visitor ends it.
     int visits = 0;
     QVERIFY(store.query(kSeries[0].id, WallTime(), kEver, [&](const HistoryRow &) { return ++visits < 3; }));
@@ -159,15 +74,17 @@ void EmbeddedStoreTest::anOutsiderReadsTheSame()
                                      row(0, 0, Value(-9007199254740993)), row(0, 2, Value(QByteArray("\xCE\xA9\"")))}));
     QVERIFY(store.append(std::vector{row(1, 3, Value(std::nan("")))}));
     QProcess python;
-    python.start(QStringLiteral("python3"), {QStringLiteral(GRIDLOOM_SOURCE_DIR "/tests/unit/store/read_segment.py"), path(1)});
+    python.start(QStringLiteral("python3"),
+                 {QStringLiteral(GRIDLOOM_SOURCE_DIR "/tests/unit/store/read_segment.py"), path(1)});
     QVERIFY(python.waitForFinished());
     QCOMPARE(QString::fromUtf8(python.readAllStandardError()), QString());
     QCOMPARE(python.readAllStandardOutput(),
-             QByteArray("{\"series\": \"meter1.e\", \"quality\": 0, \"time\": 1785542400001, \"value\": 18446744073709551615, "
-                        "\"trigger\": \"count\", \"run\": 12}\n"
-                        "{\"series\": \"meter1.p\", \"quality\": 0, \"time\": 1785542400000, \"value\": -9007199254740993}\n"
-                        "{\"series\": \"meter1.p\", \"quality\": 0, \"time\": 1785542400002, \"value\": \"\\u03a9\\\"\"}\n"
-                        "{\"series\": \"meter1.e\", \"quality\": 134, \"time\": 1785542400003, \"value\": null}\n"));
+             QByteArray(
+                 "{\"series\": \"meter1.e\", \"quality\": 0, \"time\": 1785542400001, \"value\": 18446744073709551615, "
+                 "\"trigger\": \"count\", \"run\": 12}\n"
+                 "{\"series\": \"meter1.p\", \"quality\": 0, \"time\": 1785542400000, \"value\": -9007199254740993}\n"
+                 "{\"series\": \"meter1.p\", \"quality\": 0, \"time\": 1785542400002, \"value\": \"\\u03a9\\\"\"}\n"
+                 "{\"series\": \"meter1.e\", \"quality\": 134, \"time\": 1785542400003, \"value\": null}\n"));
 }
 
 void EmbeddedStoreTest::storedTwiceReadsAsOne()
@@ -245,7 +162,8 @@ void EmbeddedStoreTest::quotaRemovesTheOldest()
     QVERIFY(!QFile::exists(path(1)));
     const auto left = all(store);
     QVERIFY(left.size() >= 20 && left.size() < 50);
-    QVERIFY(areNumbers(left, 100 - static_cast<int>(left.size()), static_cast<int>(left.size()))); // the newest, without gap
+    QVERIFY(areNumbers(left, 100 - static_cast<int>(left.size()),
+                       static_cast<int>(left.size()))); // the newest, without gap
     QCOMPARE(store.statistics().rows, std::uint64_t{200});
 }
 
@@ -280,171 +198,6 @@ void EmbeddedStoreTest::unknownPointCostsItsRowOnly()
     QVERIFY(areNumbers(all(store), 0, 3));
     QCOMPARE(store.statistics().rows, std::uint64_t{3});
     QCOMPARE(store.statistics().lost, std::uint64_t{2});
-}
-
-// PC-18
-void EmbeddedStoreTest::damagedFiles_data()
-{
-    QTest::addColumn<QString>("form");
-    QTest::addColumn<bool>("isNewest");
-    for (const char *form : {"empty", "zeros", "half", "flipped", "flippedHeader", "shortened"}) {
-        QTest::addRow("newest %s", form) << QString::fromLatin1(form) << true;
-        QTest::addRow("full %s", form) << QString::fromLatin1(form) << false;
-    }
-}
-
-void EmbeddedStoreTest::damagedFiles()
-{
-    QFETCH(QString, form);
-    QFETCH(bool, isNewest);
-    {
-        EmbeddedStore store(m_clock);
-        QVERIFY(open(store, 1));
-        for (int i = 0; i < 12; ++i) {
-            QVERIFY(store.append(numbers(i * 100, 100)));
-            QVERIFY(store.append(std::vector{row(1, i, Value(QByteArray(200'000, 't')))}));
-        }
-    }
-    const int count = static_cast<int>(files("*.gls").size());
-    QVERIFY(count >= 3);
-    const QString victim = path(isNewest ? count : 1);
-    QByteArray bytes = readFile(victim);
-    if (form == QLatin1String("empty"))
-        bytes.clear();
-    else if (form == QLatin1String("zeros"))
-        bytes.fill('\0');
-    else if (form == QLatin1String("half"))
-        bytes.truncate(bytes.size() / 2);
-    else if (form == QLatin1String("shortened"))
-        bytes.chop(3);
-    else if (form == QLatin1String("flippedHeader"))
-        bytes[9] ^= 1;
-    else
-        bytes[bytes.size() - 20] ^= 0x10;
-    writeFile(victim, bytes);
-
-    EmbeddedStore store(m_clock);
-    QVERIFY(open(store, 1));
-    const QStringList faults = store.takeFaults();
-    QCOMPARE(faults.size(), 1);
-    QVERIFY(faults[0].contains(victim));
-    const QStringList aside = files("*.corrupt-*");
-    QCOMPARE(aside, QStringList(QFileInfo(victim).fileName() + QStringLiteral(".corrupt-20260801T000000Z")));
-    QCOMPARE(readFile(m_folder + QLatin1Char('/') + aside[0]), bytes);
-    QVERIFY(faults[0].contains(aside[0]));
-
-    // Every row of the other segments is there, none is doubled or invented, and the store goes on.
-    QVERIFY(store.append(numbers(1200, 100)));
-    const auto left = all(store);
-    QVERIFY(left.size() >= 400 && left.size() <= 1300);
-    for (std::size_t i = 0; i < left.size(); ++i) {
-        QVERIFY(left[i].value == Value(static_cast<int>((left[i].time - kStart) / milliseconds(1))));
-        QVERIFY(i == 0 || left[i - 1].time < left[i].time);
-    }
-    QVERIFY(left.back().value == Value(1299));
-    store.close();
-    QVERIFY(open(store, 1));
-    QVERIFY(store.takeFaults().isEmpty()); // mended for good
-    QCOMPARE(all(store).size(), left.size());
-}
-
-void EmbeddedStoreTest::damageInAFullSegmentIsFoundWhenRead()
-{
-    EmbeddedStore store(m_clock);
-    QVERIFY(open(store, 1));
-    for (int i = 0; i < 12; ++i) {
-        QVERIFY(store.append(numbers(i * 100, 100)));
-        QVERIFY(store.append(std::vector{row(1, i, Value(QByteArray(200'000, 't')))}));
-    }
-    QByteArray bytes = readFile(path(1));
-    bytes[100'000] ^= 1; // in the first of the texts
-    writeFile(path(1), bytes);
-    QVERIFY(areNumbers(all(store), 0, 1200));
-    QCOMPARE(store.takeFaults().size(), 1);
-    QCOMPARE(readFile(m_folder + QLatin1Char('/') + files("*.corrupt-*").value(0)), bytes);
-    QCOMPARE(all(store, kSeries[1].id).size(), std::size_t{11});
-    QVERIFY(areNumbers(all(store), 0, 1200));
-    QVERIFY(store.takeFaults().isEmpty());
-}
-
-void EmbeddedStoreTest::refusedBatchLeavesNoTrace()
-{
-    EmbeddedStore store(m_clock);
-    QVERIFY(open(store));
-    QVERIFY(store.append(numbers(0, 10)));
-    const QByteArray before = readFile(path(1));
-    for (const Fault fault : {Fault::NoSpace, Fault::InputOutput, Fault::ShortWrite}) {
-        FaultyDisk::failNth(1, fault);
-        const auto refused = store.append(numbers(10, 1000));
-        QVERIFY(FaultyDisk::heal());
-        QVERIFY(!refused);
-        QCOMPARE(refused.error().code,
-                 fault == Fault::InputOutput ? QStringLiteral("file.failed") : QStringLiteral("file.full"));
-        QVERIFY(refused.error().message.contains(path(1)));
-        QCOMPARE(readFile(path(1)), before);
-    }
-    QCOMPARE(store.statistics().rows, std::uint64_t{10});
-    QCOMPARE(store.statistics().lost, std::uint64_t{3000});
-    QVERIFY(store.append(numbers(10, 5)));
-    QVERIFY(areNumbers(all(store), 0, 15));
-}
-
-void EmbeddedStoreTest::goesOnAfterAFailedSync()
-{
-    EmbeddedStore store(m_clock);
-    QVERIFY(open(store));
-    QVERIFY(store.append(numbers(0, 10)));
-    QVERIFY(store.sync());
-    QVERIFY(store.append(numbers(10, 10)));
-    FaultyDisk::failSyncs();
-    QVERIFY(!store.sync());
-    FaultyDisk::heal();
-    QCOMPARE(store.statistics().rows, std::uint64_t{10});
-    QCOMPARE(store.statistics().lost, std::uint64_t{10});
-    QVERIFY(store.append(numbers(20, 10)));
-    QVERIFY(store.sync());
-    QCOMPARE(files("*.gls").size(), 2);
-    QVERIFY(areNumbers(all(store), 0, 30)); // readable, though not vouched for
-    store.close();
-    QVERIFY(open(store));
-    QVERIFY(store.takeFaults().isEmpty());
-    QVERIFY(areNumbers(all(store), 0, 30));
-}
-
-// Fails the first call, the second, ... until a run meets none: no crash, and what was taken is what is there.
-void EmbeddedStoreTest::eachFailingCallIsSurvived()
-{
-    for (const Fault fault : {Fault::NoSpace, Fault::InputOutput, Fault::ShortWrite}) {
-        int nth = 1;
-        for (bool wasHit = true; wasHit; ++nth) {
-            init();
-            std::vector<int> taken;
-            EmbeddedStore store(m_clock);
-            FaultyDisk::failNth(nth, fault);
-            QVERIFY(open(store, 1));
-            for (int i = 0; i < 12; ++i) {
-                auto rows = numbers(i, 1);
-                rows.push_back(row(1, i, Value(QByteArray(200'000, 't'))));
-                if (store.append(rows))
-                    taken.push_back(i);
-                static_cast<void>(store.sync());
-            }
-            wasHit = FaultyDisk::heal();
-            QVERIFY(taken.size() >= 11);
-            for (const bool isReopened : {false, true}) {
-                if (isReopened) {
-                    store.close();
-                    QVERIFY(open(store, 1));
-                }
-                std::vector<int> read;
-                for (const HistoryRow &r : all(store))
-                    read.push_back(static_cast<int>(r.value.int64()));
-                QCOMPARE(read, taken);
-            }
-            QVERIFY(store.takeFaults().isEmpty());
-        }
-        QVERIFY(nth > 20);
-    }
 }
 
 QTEST_GUILESS_MAIN(EmbeddedStoreTest)
