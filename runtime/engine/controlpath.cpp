@@ -63,6 +63,8 @@ void ControlPath::request(const ControlRequest &request, SteadyTime now, WallTim
 
 void ControlPath::advance(SteadyTime now)
 {
+    for (const ControlCommand &command : m_arbiter.expire(now))
+        finished(command, now);
     for (const ControlCommand &command : m_arbiter.due(now)) {
         WriteRequest write;
         write.id = command.id;
@@ -72,13 +74,20 @@ void ControlPath::advance(SteadyTime now)
         write.deadline = std::chrono::steady_clock::now() + m_clock.realDuration(command.deadline - now);
         m_outlets.write(write);
     }
-    for (const ControlCommand &command : m_arbiter.expire(now))
-        finished(command, now);
 }
 
 std::optional<SteadyTime> ControlPath::nextDue() const
 {
-    return m_arbiter.nextDue();
+    const auto due = m_arbiter.nextDue();
+    const auto expiry = m_arbiter.nextExpiry();
+    return due && expiry ? std::min(*due, *expiry) : due ? due : expiry;
+}
+
+void ControlPath::deviceReturned(const Device &device)
+{
+    for (const Point &point : device.points)
+        if (point.write)
+            m_arbiter.forget(point.handle);
 }
 
 void ControlPath::writeFinished(const WriteFinished &event)

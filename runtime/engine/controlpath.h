@@ -26,6 +26,8 @@ public:
     /// Sends what may go now and ends what is past its deadline.
     void advance(SteadyTime now);
     std::optional<SteadyTime> nextDue() const;
+    /// A device is back: what it was told before may be gone, so the next write is needed even when it is the same.
+    void deviceReturned(const Device &device);
     /// Orderly stop: nothing that waits is sent any more.
     void rejectWaiting(SteadyTime now);
 

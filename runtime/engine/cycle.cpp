@@ -11,6 +11,8 @@ Q_LOGGING_CATEGORY(lcEngine, "gridloom.engine")
 // Half a period off every 100 ms and 1 s schedule.
 constexpr std::chrono::milliseconds kStatusPhase{550};
 constexpr std::chrono::seconds kSecond{1};
+// How late a heartbeat row or a window after a step of the wall clock may be when nothing else wakes the engine.
+constexpr std::chrono::milliseconds kHousekeeping{250};
 // Real time after which an effect that was not confirmed ends its run, and above which a run is called slow.
 constexpr std::chrono::seconds kRunDeadline{10};
 constexpr std::chrono::milliseconds kSlowRun{200};
@@ -61,6 +63,7 @@ Cycle::Cycle(Parts parts)
             const int index = static_cast<int>(m_windows.size());
             m_windows.emplace_back(aggregation, zone, m_design);
             m_windowAggregations.push_back(&aggregation);
+            m_windowDue.emplace_back();
             for (const PointHandle input : aggregation.inputs)
                 m_windowsOf[input].push_back(index);
         }
@@ -77,7 +80,7 @@ void Cycle::start()
     for (std::size_t i = 0; i < m_windows.size(); ++i)
         closeWindow(static_cast<int>(i));
     scheduleStatus();
-    m_schedule.add(nextOnGrid(m_now, kSecond, Nanoseconds(0)), {Due::Housekeeping, 0});
+    m_schedule.add(nextOnGrid(m_now, kHousekeeping, Nanoseconds(0)), {Due::Housekeeping, 0});
     m_outbound.startPublications(m_now);
     m_triggers.start(m_now);
 }
@@ -98,6 +101,8 @@ SteadyTime Cycle::step()
     m_outbound.publishDue(m_points, m_now, m_wall);
     m_runs.expire(m_now);
     m_control.advance(m_now);
+    if (!m_isDraining)
+        m_history.heartbeats(m_points, m_now, m_wall);
     m_history.flush(m_now, m_isDraining);
     for (const auto &[due, alarm] : m_alarms.takeDues())
         m_schedule.add(due, {Due::Alarm, alarm});
@@ -143,12 +148,20 @@ void Cycle::handle(EngineEvent &event)
         if (!stored->isStored)
             m_alarms.raiseSystem(SystemAlarm::HistoryLost, stored->error, m_wall);
     } else if (auto *health = std::get_if<HealthChanged>(&event)) {
-        m_links[health->deviceId] = {health->deviceId, health->health, health->why};
+        healthChanged(*health);
     } else if (auto *fault = std::get_if<StateFault>(&event)) {
         m_alarms.raiseSystem(SystemAlarm::StateDamaged, fault->text, m_wall);
     } else {
         beginDraining();
     }
+}
+
+void Cycle::healthChanged(const HealthChanged &event)
+{
+    EngineSnapshot::Link &link = m_links[event.deviceId];
+    if (event.health == LinkHealth::Online && link.health != LinkHealth::Online)
+        m_control.deviceReturned(m_design.devices.at(event.deviceId));
+    link = {event.deviceId, event.health, event.why};
 }
 
 void Cycle::recordsCommitted(const RecordsCommitted &event)
@@ -235,8 +248,10 @@ void Cycle::closeWindow(int index)
             m_hasDirty = true;
         }
     }
-    if (const auto due = window.nextClose())
+    const auto due = window.nextClose();
+    if (due && due != m_windowDue[static_cast<std::size_t>(index)])
         m_schedule.add(m_now + (*due + kWindowGrace - m_wall), {Due::Window, index});
+    m_windowDue[static_cast<std::size_t>(index)] = due;
 }
 
 // Once in a real second, also when the clock runs faster.
@@ -264,7 +279,7 @@ void Cycle::runDues()
             break;
         case Due::Housekeeping:
             // A step of the wall clock moves the ends of windows: their entries are made from it anew.
-            m_schedule.add(nextOnGrid(m_now, kSecond, Nanoseconds(0)), key);
+            m_schedule.add(nextOnGrid(m_now, kHousekeeping, Nanoseconds(0)), key);
             for (std::size_t i = 0; i < m_windows.size(); ++i)
                 if (const auto end = m_windows[i].nextClose(); end && *end + kWindowGrace <= m_wall)
                     closeWindow(static_cast<int>(i));

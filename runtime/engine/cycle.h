@@ -55,6 +55,7 @@ private:
     void runDues();
     void beginDraining();
     void countPolls();
+    void healthChanged(const HealthChanged &event);
     void recordsCommitted(const RecordsCommitted &event);
     std::shared_ptr<const ProcessImage> image();
     SteadyTime nextDue() const;
@@ -71,6 +72,7 @@ private:
 
     std::vector<TumblingWindow> m_windows;
     std::vector<const Aggregation *> m_windowAggregations; ///< by window
+    std::vector<std::optional<WallTime>> m_windowDue;      ///< as scheduled, by window
     std::vector<std::vector<int>> m_windowsOf;             ///< by point
     std::vector<std::vector<PointHandle>> m_expressionsOf; ///< by input point
     std::vector<char> m_isDirty;                           ///< by point: a Computed one to evaluate

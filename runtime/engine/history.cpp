@@ -15,6 +15,7 @@ History::History(const Design &design, const Outlets &outlets) : m_outlets(outle
         m_filters.emplace_back(point.storage);
         m_modes.push_back(point.storage.mode);
     }
+    m_hasHeartbeat.resize(m_filters.size(), 0);
 }
 
 void History::offer(const Sample &sample)
@@ -30,6 +31,30 @@ void History::offer(const Sample &sample)
     if (!m_oldest)
         m_oldest = sample.gatewayTime;
     m_batch.rows.push_back({sample.point, sample.quality, sample.value, sample.sourceTime, -1, 0});
+    if (m_hasHeartbeat[sample.point])
+        return;
+    if (const auto due = m_filters[sample.point].heartbeatDue()) {
+        m_heartbeats.add(*due, sample.point);
+        m_hasHeartbeat[sample.point] = 1;
+    }
+}
+
+void History::heartbeats(const PointStore &points, SteadyTime now, WallTime wall)
+{
+    while (const auto item = m_heartbeats.take(now)) {
+        const PointHandle point = item->second;
+        m_hasHeartbeat[point] = 0;
+        const auto due = m_filters[point].heartbeatDue();
+        if (!due)
+            continue;
+        if (*due > now) { // a row came since
+            m_heartbeats.add(*due, point);
+            m_hasHeartbeat[point] = 1;
+            continue;
+        }
+        const ImageSlot &slot = points.at(point);
+        offer({point, slot.quality, slot.value, wall, now});
+    }
 }
 
 void History::offerResult(PointHandle point, const Value &value, Quality quality, WallTime time)

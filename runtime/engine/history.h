@@ -3,8 +3,10 @@
 // Engine thread. samplesOffered = rows + skippedByPolicy + lost + pending at every moment.
 #pragma once
 
+#include "core/processimage.h"
 #include "core/storage/storagefilter.h"
 #include "engine/outlets.h"
+#include "engine/schedule.h"
 
 #include <vector>
 
@@ -27,6 +29,8 @@ public:
     bool hasStore() const { return static_cast<bool>(m_outlets.appendRows); }
     /// A sample of a device's point or of a Computed one: kept by the point's policy.
     void offer(const Sample &sample);
+    /// Heartbeat rows of OnChange points whose last row is maxInterval old: no gap hangs on when samples come.
+    void heartbeats(const PointStore &points, SteadyTime now, WallTime wall);
     /// A result of an aggregation: kept unless the policy is None. `time` is the start of its window.
     void offerResult(PointHandle point, const Value &value, Quality quality, WallTime time);
     /// A row written by a trigger's run: always kept, appended at once. False when there is no store or its queue is full.
@@ -45,6 +49,8 @@ private:
     const Outlets &m_outlets;
     std::vector<StorageFilter> m_filters; ///< by point
     std::vector<StoragePolicy::Mode> m_modes;
+    Schedule<PointHandle> m_heartbeats; ///< at most one entry per point
+    std::vector<char> m_hasHeartbeat;   ///< by point
     StoreRunner::Batch m_batch;
     std::optional<SteadyTime> m_oldest; ///< when the first row of m_batch came in
     SteadyTime m_now{};

@@ -62,6 +62,8 @@ private Q_SLOTS:
     void aFullStoreLosesRowsAndSaysSo();
     void lostAnswersAreDiscarded();
     void drainingStartsNothingNew();
+    void heartbeatsLeaveNoGap();
+    void aReturnedDeviceIsWrittenAgain();
     void publicationsCarryQualityAndTime();
     void statusIsPublishedOffTheGrid();
 };
@@ -306,6 +308,52 @@ void CycleTest::drainingStartsNothingNew()
     QVERIFY(s.isIdle());
     QCOMPARE(s.triggers.offered, 1U);
     QCOMPARE(s.triggers.done, 1U);
+}
+
+// PC-20: samples that come a little before the interval is over leave no gap of 11 s.
+void CycleTest::heartbeatsLeaveNoGap()
+{
+    DesignDocument document = files(kPeriodic);
+    document["devices/dev.json"] = R"({"id":"dev","name":"dev","channel":"bus","params":{},
+        "storage":{"mode":"onChange","maxIntervalMs":10000},"points":[
+        {"id":"power","name":"power","kind":"measured","address":"1","type":"float32","unit":"kW"},
+        {"id":"limit","name":"limit","kind":"setpoint","address":"2","type":"float32","unit":"kW","write":{}}]})";
+    EngineBed bed(document);
+    std::vector<WallTime> rows;
+    for (int i = 0; i < 2400; ++i) { // ten minutes
+        if (i % 4 == 0)
+            bed.sample("dev.power", Value(1.0));
+        bed.advance(249'999us); // four steps make a little less than a second
+        while (!bed.batches.empty()) {
+            for (const HistoryRow &row : bed.batches.front().rows)
+                if (row.point == bed.point("dev.power"))
+                    rows.push_back(row.time);
+            bed.rowsStored();
+        }
+    }
+    for (std::size_t i = 1; i < rows.size(); ++i)
+        QVERIFY(rows[i] - rows[i - 1] <= 10'500ms);
+    QVERIFY(rows.size() >= 58 && rows.size() <= 62);
+}
+
+void CycleTest::aReturnedDeviceIsWrittenAgain()
+{
+    EngineBed bed(files(kPeriodic));
+    const Action write = ControlAction{bed.point("dev.limit"), Value(5.0), {}, {}};
+    const auto runOnce = [&] {
+        bed.advance(1s);
+        bed.scriptEnds({write});
+    };
+    runOnce();
+    bed.writeEnds(WriteResult::State::Confirmed);
+    runOnce();
+    QVERIFY(bed.writes.empty()); // NotNeeded
+    QCOMPARE(bed.snapshot().commands.notNeeded, 1U);
+    bed.push(HealthChanged{QStringLiteral("dev"), LinkHealth::Offline, {}});
+    bed.push(HealthChanged{QStringLiteral("dev"), LinkHealth::Online, {}});
+    bed.step();
+    runOnce();
+    QCOMPARE(bed.writes.size(), std::size_t(1)); // it may have restarted with another value
 }
 
 void CycleTest::publicationsCarryQualityAndTime()
