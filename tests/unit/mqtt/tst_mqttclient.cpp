@@ -18,8 +18,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// An open() that takes longer than this has waited for the other side.
-constexpr qint64 kBlockedMs = 50;
+/// An open() that takes longer than this has waited for the other side: seconds with a dead host or name server. A busy
+/// machine alone can cost tens of milliseconds.
+constexpr qint64 kBlockedMs = 200;
 
 std::int64_t cpuMs()
 {
