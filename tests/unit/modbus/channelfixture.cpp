@@ -59,6 +59,11 @@ bool ChannelFixture::open(quint16 port, QJsonObject channelParams)
     return true;
 }
 
+bool ChannelFixture::open(quint16 port, std::chrono::milliseconds timeout)
+{
+    return open(port, QJsonObject{{QStringLiteral("timeoutMs"), static_cast<int>(timeout.count())}});
+}
+
 void ChannelFixture::poll(std::initializer_list<PointHandle> handles) { poll(std::vector(handles)); }
 
 void ChannelFixture::poll(const std::vector<PointHandle> &handles)

@@ -10,8 +10,8 @@ namespace gridloom::test {
 
 class ChannelFixture : private DriverHost {
 public:
-    /// Small time-outs: the tests wait for them.
-    static constexpr std::chrono::milliseconds kTimeout{60};
+    /// The time-out unless open() is told another: no stall of a busy machine lasts so long.
+    static constexpr std::chrono::milliseconds kTimeout{5'000};
 
     ChannelFixture();
     ~ChannelFixture() override;
@@ -25,6 +25,7 @@ public:
 
     /// Configures and starts on 127.0.0.1.
     bool open(quint16 port, QJsonObject channelParams = {});
+    bool open(quint16 port, std::chrono::milliseconds timeout);
     Result<void> configure(QJsonObject channelParams);
     Driver &driver() { return *m_driver; }
     FakeClock clock;

@@ -52,6 +52,7 @@ void ScriptedDevice::accept()
     while (auto *socket = m_server.nextPendingConnection()) {
         ++connections;
         m_sockets << socket;
+        socket->setSocketOption(QAbstractSocket::LowDelayOption, 1); // answers may come in pieces
         mostConnections = std::max(mostConnections, openConnections());
         connect(socket, &QTcpSocket::readyRead, this, [this, socket] { read(socket); });
         connect(socket, &QTcpSocket::disconnected, this, [this, socket] {

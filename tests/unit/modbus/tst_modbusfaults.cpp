@@ -16,6 +16,8 @@ namespace {
 
 QString holding(int address) { return QStringLiteral("holding:%1").arg(address); }
 
+constexpr auto kTimeout = 60ms; // of tests that wait for it
+
 QByteArray silent(const Request &) { return {}; }
 
 } // namespace
@@ -45,7 +47,7 @@ void ModbusFaultsTest::wrongTransactionId()
     device.setScript([](const Request &) { return QByteArray::fromHex("010000000007010304 00000000"); });
     ChannelFixture channel;
     const auto a = channel.point(holding(2999), RegisterType::UInt32);
-    QVERIFY(channel.open(device.port()));
+    QVERIFY(channel.open(device.port(), kTimeout));
     QVERIFY(channel.pollAllAndWait());
     QCOMPARE(device.requests.front().frame, QByteArray::fromHex("000100000006 01030bb70002"));
     QCOMPARE(channel.last(a).quality, Quality::BadCommunicationError);
@@ -64,7 +66,7 @@ void ModbusFaultsTest::ignoredTransactionId()
     channel.device(QStringLiteral("d"), {{QStringLiteral("ignoreTransactionId"), true}});
     const auto a = channel.point(holding(0));
     const auto b = channel.point(holding(100));
-    QVERIFY(channel.open(device.port(), {{QStringLiteral("maxInFlight"), 8}}));
+    QVERIFY(channel.open(device.port(), {{QStringLiteral("maxInFlight"), 8}, {QStringLiteral("timeoutMs"), 300}}));
     device.registers = {{0, 1111}, {100, 2222}};
     bool isLate = false;
     Request held;
@@ -117,7 +119,7 @@ void ModbusFaultsTest::wrongFramesBeforeRightOnes()
     ChannelFixture channel;
     const auto a = channel.point(holding(0));
     const auto b = channel.point(holding(1));
-    QVERIFY(channel.open(device.port(), {{QStringLiteral("timeoutMs"), 5'000}}));
+    QVERIFY(channel.open(device.port()));
     std::mt19937 random(19);
     std::uint64_t wrong = 0;
     const auto wrongFrame = [&](const Request &r) {
@@ -166,7 +168,8 @@ void ModbusFaultsTest::answersAfterTheTimeout()
     ChannelFixture channel;
     const auto a = channel.point(holding(0));
     const auto b = channel.point(holding(100));
-    QVERIFY(channel.open(device.port()));
+    constexpr auto kShortTimeout = 25ms;
+    QVERIFY(channel.open(device.port(), kShortTimeout));
     QVERIFY(channel.pollAllAndWait());
     QTimer later;
     QList<std::pair<QDeadlineTimer, QByteArray>> delayed;
@@ -176,7 +179,7 @@ void ModbusFaultsTest::answersAfterTheTimeout()
     });
     later.start(1ms);
     device.setScript([&](const Request &r) {
-        delayed.push_back({QDeadlineTimer(ChannelFixture::kTimeout + 50ms), device.answer(r)});
+        delayed.push_back({QDeadlineTimer(kShortTimeout + 50ms), device.answer(r)});
         return QByteArray();
     });
     for (int poll = 0; poll < 20; ++poll) {
@@ -216,7 +219,7 @@ void ModbusFaultsTest::garbageReconnects()
     device.registers[0] = 7;
     ChannelFixture channel;
     const auto a = channel.point(holding(0));
-    QVERIFY(channel.open(device.port(), {{QStringLiteral("timeoutMs"), 5'000}}));
+    QVERIFY(channel.open(device.port()));
     QVERIFY(channel.pollAllAndWait());
     device.setScript([&](const Request &) { return garbage; });
     QVERIFY(channel.pollAllAndWait()); // does not wait for the time-out
@@ -239,7 +242,7 @@ void ModbusFaultsTest::truncatedFrameReconnects()
     device.registers[0] = 7;
     ChannelFixture channel;
     const auto a = channel.point(holding(0));
-    QVERIFY(channel.open(device.port()));
+    QVERIFY(channel.open(device.port(), kTimeout));
     bool isTruncated = true;
     device.setScript([&](const Request &r) { return device.answer(r).chopped(std::exchange(isTruncated, false) ? 1 : 0); });
     QVERIFY(channel.pollAllAndWait());
@@ -256,7 +259,7 @@ void ModbusFaultsTest::halfOpenConnection()
     device.registers[0] = 7;
     ChannelFixture channel;
     const auto a = channel.point(holding(0));
-    QVERIFY(channel.open(device.port()));
+    QVERIFY(channel.open(device.port(), kTimeout));
     QVERIFY(channel.pollAllAndWait());
     device.setScript(silent);
     QElapsedTimer timer;
@@ -264,7 +267,7 @@ void ModbusFaultsTest::halfOpenConnection()
     QVERIFY(channel.pollAllAndWait());
     const auto took = timer.elapsed();
     QCOMPARE(channel.last(a).quality, Quality::BadCommunicationError);
-    QVERIFY2(took >= 3 * ChannelFixture::kTimeout.count() && took < 1'000, qPrintable(QString::number(took)));
+    QVERIFY2(took >= 3 * kTimeout.count() && took < 3'000, qPrintable(QString::number(took)));
     QTRY_COMPARE(device.openConnections(), 0);
     QTRY_COMPARE(device.connections, 2);
     QVERIFY(channel.pollAllAndWait());
@@ -291,7 +294,7 @@ void ModbusFaultsTest::silentUnitAmongOthers()
         channel.device(QStringLiteral("u%1").arg(unit), {{QStringLiteral("unit"), unit}});
         points.push_back(channel.point(holding(0)));
     }
-    QVERIFY(channel.open(device.port()));
+    QVERIFY(channel.open(device.port(), kTimeout));
     QVERIFY(channel.pollAllAndWait());
     bool isSilent = true;
     device.setScript([&](const Request &r) { return isSilent && r.unit() == 3 ? QByteArray() : device.answer(r); });
@@ -304,8 +307,9 @@ void ModbusFaultsTest::silentUnitAmongOthers()
         QVERIFY(isBad(channel.last(points[2]).quality));
     }
     // 3 failures, then probes after 1, 2, 4, 8, 16 and 29 s
-    QVERIFY2(channel.driver().statistics().timeouts <= 9,
-             qPrintable(QString::number(channel.driver().statistics().timeouts)));
+    const auto toSilent = std::count_if(device.requests.begin(), device.requests.end(),
+                                        [](const Request &r) { return r.unit() == 3; });
+    QVERIFY2(toSilent <= 1 + 3 + 6, qPrintable(QString::number(toSilent)));
     isSilent = false;
     int waited = 0;
     for (; channel.last(points[2]).quality != Quality::Good && waited <= 31; ++waited) {

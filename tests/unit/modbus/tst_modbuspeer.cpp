@@ -66,7 +66,7 @@ void ModbusPeerTest::readsAllTables()
     channel.lastPoint().format.bit = 2;
     const auto bit3 = channel.point(QStringLiteral("holding:3"), RegisterType::Bool);
     channel.lastPoint().format.bit = 3;
-    QVERIFY(channel.open(port(), {{QStringLiteral("timeoutMs"), 5'000}}));
+    QVERIFY(channel.open(port()));
     QVERIFY(channel.pollAllAndWait());
     QVERIFY(channel.isGood(coil8, Value(false)));
     QVERIFY(channel.isGood(coil9, Value(true)));
@@ -129,7 +129,7 @@ void ModbusPeerTest::readsEveryTypeAndOrder()
             for (const auto word : ordered(c.words, order))
                 set(QModbusDataUnit::HoldingRegisters, address++, word);
         }
-    QVERIFY(channel.open(port(), {{QStringLiteral("timeoutMs"), 5'000}}));
+    QVERIFY(channel.open(port()));
     QVERIFY(channel.pollAllAndWait());
     for (const auto &[handle, value] : expected)
         QVERIFY2(channel.isGood(handle, value), channel.last(handle).value.toText().constData());
@@ -148,7 +148,7 @@ void ModbusPeerTest::writesEveryTypeAndOrder()
             for (const auto word : ordered(c.words, order))
                 expected.push_back(word);
         }
-    QVERIFY(channel.open(port(), {{QStringLiteral("timeoutMs"), 5'000}}));
+    QVERIFY(channel.open(port()));
     for (const auto &[handle, value] : writes)
         channel.write(handle, value, std::chrono::seconds(10));
     QTRY_COMPARE(channel.results.size(), writes.size());
@@ -167,7 +167,7 @@ void ModbusPeerTest::writesCoils()
 {
     ChannelFixture channel;
     const auto coil = channel.point(QStringLiteral("coil:77"), RegisterType::Bool, true);
-    QVERIFY(channel.open(port(), {{QStringLiteral("timeoutMs"), 5'000}}));
+    QVERIFY(channel.open(port()));
     for (const bool isOn : {true, false}) {
         const auto id = channel.write(coil, Value(isOn));
         QTRY_VERIFY(channel.results.contains(id));
@@ -193,7 +193,7 @@ void ModbusPeerTest::longReads()
         set(QModbusDataUnit::Coils, address, address % 3 == 0);
         coils.push_back(channel.point(QStringLiteral("coil:%1").arg(address), RegisterType::Bool));
     }
-    QVERIFY(channel.open(port(), {{QStringLiteral("timeoutMs"), 5'000}}));
+    QVERIFY(channel.open(port()));
     QVERIFY(channel.pollAllAndWait());
     for (std::size_t i = 0; i < registers.size(); ++i)
         QVERIFY(channel.isGood(registers[i], Value(1000 + static_cast<int>(i))));

@@ -293,7 +293,7 @@ void ModbusReadsTest::overlappingPollsAreAnsweredAtOnce()
     device.registers[0] = 5;
     ChannelFixture channel;
     const auto a = channel.point(holding(0));
-    QVERIFY(channel.open(device.port(), params("timeoutMs", 5'000)));
+    QVERIFY(channel.open(device.port()));
     QVERIFY(channel.pollAllAndWait());
     Request held;
     device.setScript([&](const Request &r) {
@@ -349,9 +349,7 @@ void ModbusReadsTest::severalRequestsOnTheirWay()
         device.registers[100 * i] = 1000 + i;
         points.push_back(channel.point(holding(100 * i)));
     }
-    auto channelParams = params("maxInFlight", 4);
-    channelParams.insert(QStringLiteral("timeoutMs"), 5'000);
-    QVERIFY(channel.open(device.port(), channelParams));
+    QVERIFY(channel.open(device.port(), params("maxInFlight", 4)));
     QList<Request> held;
     device.setScript([&](const Request &r) {
         held << r;
@@ -399,7 +397,7 @@ void ModbusReadsTest::stopAnswersEverything()
     channel.point(holding(0));
     channel.point(holding(100));
     const auto setpoint = channel.point(holding(200), RegisterType::UInt16, true);
-    QVERIFY(channel.open(device.port(), params("timeoutMs", 5'000)));
+    QVERIFY(channel.open(device.port()));
     channel.pollAll();
     const auto id = channel.write(setpoint, Value(1));
     QTRY_COMPARE(device.requests.size(), 1);

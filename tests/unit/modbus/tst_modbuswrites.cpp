@@ -13,7 +13,6 @@ using State = WriteResult::State;
 
 namespace {
 QString holding(int address) { return QStringLiteral("holding:%1").arg(address); }
-QJsonObject longTimeout() { return {{QStringLiteral("timeoutMs"), 5'000}}; }
 } // namespace
 
 class ModbusWritesTest : public QObject {
@@ -84,7 +83,7 @@ void ModbusWritesTest::goesBeforeWaitingReads()
     for (const int address : {0, 200, 400})
         channel.point(holding(address));
     const auto p = channel.point(holding(600), RegisterType::UInt16, true);
-    QVERIFY(channel.open(device.port(), longTimeout()));
+    QVERIFY(channel.open(device.port()));
     Request held;
     device.setScript([&](const Request &r) {
         held = r;
@@ -244,7 +243,7 @@ void ModbusWritesTest::unansweredEndsByItsDeadline()
     device.setScript([](const Request &) { return QByteArray(); });
     ChannelFixture channel;
     const auto p = channel.point(holding(0), RegisterType::UInt16, true);
-    QVERIFY(channel.open(device.port(), longTimeout()));
+    QVERIFY(channel.open(device.port()));
     QElapsedTimer timer;
     timer.start();
     const auto id = channel.write(p, Value(1), 80ms);
