@@ -6,6 +6,7 @@
 #include "daemon/signals.h"
 #include "daemon/supervisor.h"
 #include "designio/designfolder.h"
+#include "script/scriptcheck.h"
 #include "script/triggerscript.h"
 
 #include <QCoreApplication>
@@ -41,7 +42,10 @@ Result<LoadedDesign> loadDesign(const Options &options)
     context.manifests = std::move(manifests).value();
     context.checkLua = checkLuaSyntax;
     ParsedDesign parsed = parseDesign(document.value(), context);
-    return LoadedDesign{parsed.design, std::move(parsed.faults)};
+    if (!parsed.design)
+        return LoadedDesign{nullptr, std::move(parsed.faults)};
+    std::vector<DesignFault> scriptFaults = checkScripts(*parsed.design);
+    return LoadedDesign{scriptFaults.empty() ? parsed.design : nullptr, std::move(scriptFaults)};
 }
 
 void printFaults(const std::vector<DesignFault> &faults, bool isJson)

@@ -2,7 +2,7 @@
 #include "script/pointbinding.h"
 
 #include "script/luavalue.h"
-#include "script/nearestname.h"
+#include "script/scriptcheck.h"
 #include "script/sandboxlibrary.h"
 
 #include <lauxlib.h>
@@ -71,7 +71,7 @@ PointHandle PointBinding::resolve(lua_State *L, std::string_view name) const
         return *it;
     const std::string_view shown = name.substr(0, kMaxName);
     lua_pushlstring(L, shown.data(), shown.size());
-    const QByteArray nearest = name.size() > kMaxName ? QByteArray() : nearestName(m_design.pointByName, name);
+    const QByteArray nearest = nearestKnown(m_design.pointByName, name);
     if (nearest.isEmpty())
         luaL_error(L, "unknown point '%s': the design has no device and point of this name", lua_tostring(L, -1));
     luaL_error(L, "unknown point '%s'; did you mean '%s'?", lua_tostring(L, -1), nearest.constData());

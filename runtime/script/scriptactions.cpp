@@ -4,7 +4,7 @@
 #include "script/luapayload.h"
 #include "script/luatext.h"
 #include "script/luavalue.h"
-#include "script/nearestname.h"
+#include "script/scriptcheck.h"
 #include "script/readonlytable.h"
 #include "script/sandboxlibrary.h"
 
@@ -181,7 +181,7 @@ int ScriptActions::checkAlarm(lua_State *L) const
     const auto it = alarms.constFind(QByteArray::fromRawData(name.data(), static_cast<qsizetype>(name.size())));
     if (it != alarms.cend())
         return *it;
-    const QByteArray nearest = name.size() > kMaxTopic ? QByteArray() : nearestName(alarms, name);
+    const QByteArray nearest = nearestKnown(alarms, name);
     if (nearest.isEmpty())
         luaL_error(L, "unknown alarm '%s': the design has none of this name", name.data());
     luaL_error(L, "unknown alarm '%s'; did you mean '%s'?", name.data(), nearest.constData());
