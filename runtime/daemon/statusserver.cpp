@@ -9,6 +9,13 @@ namespace {
 constexpr qint64 kMostUnread = 1 << 20;
 }
 
+// The server's sockets say that they disconnect while it is destroyed, after m_clients is gone.
+StatusServer::~StatusServer()
+{
+    for (QLocalSocket *client : std::as_const(m_clients))
+        client->disconnect(this);
+}
+
 Result<void> StatusServer::listen(const QString &path)
 {
     m_server.setSocketOptions(QLocalServer::UserAccessOption);

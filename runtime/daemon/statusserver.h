@@ -13,6 +13,7 @@ namespace gridloom {
 class StatusServer : public QObject {
     Q_OBJECT
 public:
+    ~StatusServer() override;
     /// Error "status.listen" names the path.
     Result<void> listen(const QString &path);
     /// `line` without its line end.
