@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/boundedqueue.h"
+#include "core/ledger.h"
 #include "core/sample.h"
 #include "script/scripttypes.h"
 #include "sdk/driver.h"
@@ -40,11 +41,12 @@ struct RecordsCommitted {
     Records::CommitReport report;
     SteadyTime at{};
 };
-/// A message was acknowledged, or dropped because its queue was full.
+/// A message has left its sink's queue: Done (acknowledged), Failed (it can never be sent), Discarded (the queue was full).
 struct MessageEnded {
     QString sink;
     std::uint64_t messageId = 0;
-    bool isDelivered = true;
+    Outcome outcome = Outcome::Done;
+    QString why; ///< unless Done
     SteadyTime at{};
 };
 /// A batch of history rows was appended, or refused whole. `runs` are the trigger runs that wrote rows of it.

@@ -100,19 +100,17 @@ void Outbound::ended(const MessageEnded &event, TriggerRuns &runs)
         return;
     const Open open = it->second;
     m_open.erase(it);
-    const Outcome outcome = event.isDelivered ? Outcome::Done : Outcome::Discarded;
     if (open.qos > 0) {
-        m_messages.finish(outcome);
+        m_messages.finish(event.outcome);
         m_records.append(OutboxAcknowledged{event.sink, event.messageId});
     }
     if (open.isPublication) {
-        m_publications.finish(outcome);
-        if (event.isDelivered)
+        m_publications.finish(event.outcome);
+        if (event.outcome == Outcome::Done)
             m_latency.add(event.at - open.due);
     }
     if (open.run != 0)
-        runs.effectEnded(open.run, Effect::Mqtt, event.at,
-                         event.isDelivered ? QString() : QStringLiteral("the outbox is full"));
+        runs.effectEnded(open.run, Effect::Mqtt, event.at, event.why);
 }
 
 } // namespace gridloom

@@ -97,7 +97,8 @@ void SinkRunner::shed()
                                          [](const Waiting &w) { return w.isSheddable && !w.isHeld; });
         if (oldest == m_waiting.end())
             return; // alarms and acknowledgements are bounded by what produces them
-        m_inbox.pushAlways(MessageEnded{m_definition.id, oldest->message.id, false, m_clock.steadyNow()});
+        m_inbox.pushAlways(MessageEnded{m_definition.id, oldest->message.id, Outcome::Discarded,
+                                        QStringLiteral("the outbox is full"), m_clock.steadyNow()});
         m_waiting.erase(oldest);
     }
 }
@@ -136,20 +137,24 @@ void SinkRunner::delivered(std::uint64_t messageId)
         return; // a second acknowledgement of the same message
     m_waiting.erase(item);
     --m_held;
-    m_inbox.pushAlways(MessageEnded{m_definition.id, messageId, true, m_clock.steadyNow()});
+    m_inbox.pushAlways(MessageEnded{m_definition.id, messageId, Outcome::Done, {}, m_clock.steadyNow()});
     fillWindow();
 }
 
 void SinkRunner::failed(std::uint64_t messageId, const Error &error)
 {
-    Q_UNUSED(error) // a disconnect says why once; a message alone fails only by being too large for the broker
-    for (Waiting &item : m_waiting) {
-        if (item.message.id == messageId && item.isHeld) {
-            item.isHeld = false;
-            --m_held;
-            break;
-        }
+    const auto item = std::find_if(m_waiting.begin(), m_waiting.end(),
+                                   [=](const Waiting &w) { return w.isHeld && w.message.id == messageId; });
+    if (item == m_waiting.end())
+        return;
+    --m_held;
+    if (!error.isRetryable) {
+        m_waiting.erase(item);
+        m_inbox.pushAlways(MessageEnded{m_definition.id, messageId, Outcome::Failed, error.message, m_clock.steadyNow()});
+        publishStatistics();
+        return;
     }
+    item->isHeld = false;
     if (m_isConnected && m_retryTimer && !m_retryTimer->isActive())
         m_retryTimer->start(kRetryAfter);
 }

@@ -106,10 +106,10 @@ void EngineBed::recordsCommitted(bool isDurable)
     step();
 }
 
-void EngineBed::messageEnds(bool isDelivered)
+void EngineBed::messageEnds()
 {
     QVERIFY(!messages.empty());
-    push(MessageEnded{QStringLiteral("mqtt"), messages.front().id, isDelivered, clock.steadyNow()});
+    push(MessageEnded{QStringLiteral("mqtt"), messages.front().id, Outcome::Done, {}, clock.steadyNow()});
     messages.pop_front();
     step();
 }

@@ -52,7 +52,7 @@ public:
     void scriptEnds(std::vector<Action> actions, ScriptOutcome outcome = ScriptOutcome::Ok, const QString &error = {});
     void writeEnds(WriteResult::State state);      ///< the oldest write
     void recordsCommitted(bool isDurable = true);  ///< everything appended so far
-    void messageEnds(bool isDelivered = true);     ///< the oldest message
+    void messageEnds();                            ///< the oldest message is acknowledged
     void rowsStored(bool isStored = true);         ///< the oldest batch
     EngineSnapshot snapshot() { return m_cycle->snapshot(); }
 

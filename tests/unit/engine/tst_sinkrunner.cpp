@@ -43,6 +43,8 @@ public:
     QObject *loop = nullptr;
 };
 
+const Error kLost{QStringLiteral("test.lost"), QStringLiteral("connection lost"), true};
+
 OutboundMessage message(std::uint64_t id)
 {
     return {id, "t", "{}", 1, false};
@@ -58,6 +60,7 @@ private Q_SLOTS:
     void afterALossTheOldestGoesFirst();
     void pendingOfAnEarlierRunGoesFirst();
     void aSecondAcknowledgementIsIgnored();
+    void whatCanNeverBeSentLeaves();
     void whatOverflowsIsShedOldestFirst();
 
 private:
@@ -119,7 +122,7 @@ void SinkRunnerTest::holdsAtMostTheWindow()
     m_inbox->drain(events);
     QCOMPARE(events.size(), std::size_t(1));
     QCOMPARE(std::get<MessageEnded>(events[0]).messageId, std::uint64_t(1));
-    QVERIFY(std::get<MessageEnded>(events[0]).isDelivered);
+    QCOMPARE(std::get<MessageEnded>(events[0]).outcome, Outcome::Done);
 }
 
 void SinkRunnerTest::afterALossTheOldestGoesFirst()
@@ -133,7 +136,7 @@ void SinkRunnerTest::afterALossTheOldestGoesFirst()
         SinkHost &host = *m_factory->state.host;
         host.delivered(2);
         for (const std::uint64_t id : {1U, 3U})
-            host.failed(id, {});
+            host.failed(id, kLost);
         host.connectionChanged(false, {});
     });
     m_runner->send(message(4), false);
@@ -166,6 +169,25 @@ void SinkRunnerTest::aSecondAcknowledgementIsIgnored()
     QCOMPARE(events.size(), std::size_t(1));
 }
 
+// A message that the broker will never take must not hold the others up for ever.
+void SinkRunnerTest::whatCanNeverBeSentLeaves()
+{
+    start();
+    connectSink(true);
+    m_runner->send(message(1), false);
+    m_runner->send(message(2), false);
+    QTRY_COMPARE(sent().size(), std::size_t(2));
+    onLoop([this] {
+        m_factory->state.host->failed(1, {QStringLiteral("test.tooLarge"), QStringLiteral("too large"), false});
+    });
+    QCOMPARE(m_runner->statistics().waiting, std::size_t(1));
+    std::vector<EngineEvent> events;
+    m_inbox->drain(events);
+    QCOMPARE(events.size(), std::size_t(1));
+    QCOMPARE(std::get<MessageEnded>(events[0]).outcome, Outcome::Failed);
+    QCOMPARE(std::get<MessageEnded>(events[0]).why, QStringLiteral("too large"));
+}
+
 void SinkRunnerTest::whatOverflowsIsShedOldestFirst()
 {
     start();
@@ -178,7 +200,7 @@ void SinkRunnerTest::whatOverflowsIsShedOldestFirst()
     for (std::size_t i = 0; i < 3; ++i) {
         const auto &ended = std::get<MessageEnded>(events[i]);
         QCOMPARE(ended.messageId, std::uint64_t(i + 2));
-        QVERIFY(!ended.isDelivered);
+        QCOMPARE(ended.outcome, Outcome::Discarded);
     }
 }
 
