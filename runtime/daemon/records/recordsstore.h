@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RecordsStore: alarms, control records, trigger runs and the outbox, durable once they are reported as committed. The
 // engine appends without ever waiting; a thread of its own writes everything that waits as one group to a log and
-// confirms it by one fdatasync. Closed logs go to records.db by the Checkpointer. docs/records.md has the whole picture.
+// confirms it by one fdatasync. The Checkpointer moves closed logs into records.db. The whole: docs/records.md.
 // Periods here are real time: a disk does not turn faster with --speed.
 #pragma once
 

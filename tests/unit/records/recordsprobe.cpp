@@ -63,7 +63,7 @@ OutboxAcknowledged anAcknowledgement(std::uint64_t id)
     return {kSink, id};
 }
 
-Commits::Commits(RecordsStore &store)
+Commits::Commits(RecordsStore &store) : m_store(store)
 {
     store.setCommitted([this](const Records::CommitReport &report) {
         const std::lock_guard lock(m_mutex);

@@ -23,10 +23,13 @@ RunRecord aRun(std::uint64_t number, const QString &error = {});
 OutboxEntry aMessage(std::uint64_t id, const QByteArray &payload = "{}");
 OutboxAcknowledged anAcknowledgement(std::uint64_t id);
 
-/// Collects what a store reports.
+/// Collects what a store reports, and closes it in the end: the last reports come then.
 class Commits {
 public:
     explicit Commits(RecordsStore &store);
+    ~Commits() { m_store.close(); }
+    Commits(const Commits &) = delete;
+    Commits &operator=(const Commits &) = delete;
     /// Waits (30 s at most) until everything up to `number` was reported.
     bool waitFor(RecordNumber number);
     bool isCommitted(RecordNumber number) const; ///< reported as durable
@@ -35,6 +38,7 @@ public:
     bool isGapless(RecordNumber first) const;
 
 private:
+    RecordsStore &m_store;
     mutable std::mutex m_mutex;
     std::condition_variable m_changed;
     std::vector<Records::CommitReport> m_reports;
