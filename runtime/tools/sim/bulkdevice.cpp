@@ -31,7 +31,8 @@ BulkDevice::BulkDevice(int device, int setpoints, std::chrono::milliseconds peri
     map.addBlock(RegisterTable::Holding, 0, kBulkRegisters);
     for (const BulkPoint &point : bulkLayout(device)) {
         const auto place = static_cast<std::int64_t>(m_random.between(kLowest, kHighest));
-        const Walker walker{map.addValue(RegisterTable::Holding, point.address, point.format), point.format.type, place};
+        const Walker walker{map.addValue(RegisterTable::Holding, point.address, point.format), point.format.type,
+                            place};
         show(walker);
         if (point.changes)
             m_walkers.push_back(walker);

@@ -9,8 +9,8 @@
 
 namespace gridloom {
 
-inline constexpr int kBulkRegisters = 100;      ///< holding registers 0 to 99
-inline constexpr int kBulkSetpointBase = 1000;  ///< setpoint n: uint32 ABCD at 1000 + 2 n
+inline constexpr int kBulkRegisters = 100;     ///< holding registers 0 to 99
+inline constexpr int kBulkSetpointBase = 1000; ///< setpoint n: uint32 ABCD at 1000 + 2 n
 
 struct BulkPoint {
     QString id;      ///< "p01" to "p50", by address

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulator makes up: seeded pseudo-random numbers, and ripple, clouds and a machine as pure functions of time.
-// The same seed gives the same day on every machine; std::uniform_..._distribution would not promise that.
+// What the simulator makes up: seeded pseudo-random numbers, and ripple, clouds and a machine as pure functions of
+// time. The same seed gives the same day on every machine; std::uniform_..._distribution would not promise that.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ public:
     explicit RandomSequence(std::uint64_t seed) : m_state(seed) {}
     std::uint64_t next();
     std::uint64_t below(std::uint64_t limit) { return next() % limit; } ///< 0 to limit - 1; limit > 0
-    double between(double low, double high);                           ///< low <= result < high
+    double between(double low, double high);                            ///< low <= result < high
 
 private:
     std::uint64_t m_state;

@@ -43,10 +43,11 @@ Result<void> Listener::open(quint16 port)
     socklen_t size = sizeof address;
     if (m_socket < 0 || ::bind(m_socket, generic, size) != 0 || ::listen(m_socket, SOMAXCONN) != 0
         || ::getsockname(m_socket, generic, &size) != 0)
-        return Error{QStringLiteral("sim.listen"),
-                     QStringLiteral("port %1 of 127.0.0.1 cannot be opened: %2; choose another port, or 0 for any free one")
-                         .arg(port)
-                         .arg(QString::fromLocal8Bit(std::strerror(errno)))};
+        return Error{
+            QStringLiteral("sim.listen"),
+            QStringLiteral("port %1 of 127.0.0.1 cannot be opened: %2; choose another port, or 0 for any free one")
+                .arg(port)
+                .arg(QString::fromLocal8Bit(std::strerror(errno)))};
     m_port = ntohs(address.sin_port);
     m_poller.add(m_socket, *this);
     return {};

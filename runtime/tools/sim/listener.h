@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listener: one Modbus TCP port on 127.0.0.1 with the units behind it. Lives on the poller's thread; answers at once and
-// never blocks.
+// Listener: one Modbus TCP port on 127.0.0.1 with the units behind it. Lives on the poller's thread; answers at once
+// and never blocks.
 #pragma once
 
 #include "core/clock.h"

@@ -54,7 +54,8 @@ Result<LoadProfile> LoadProfile::parse(const QByteArray &csv, const QString &nam
         day->second[static_cast<std::size_t>(start.msecsSinceStartOfDay() / 900'000)] = energy * kQuartersPerHour;
     }
     if (profile.m_days.empty())
-        return profileError(QStringLiteral("there is no load profile \"%1\"; use \"commerce\" or \"household\"").arg(name));
+        return profileError(
+            QStringLiteral("there is no load profile \"%1\"; use \"commerce\" or \"household\"").arg(name));
     for (const auto &[key, day] : profile.m_days)
         if (std::any_of(day.begin(), day.end(), [](double kw) { return std::isnan(kw); })
             || !profile.m_days.contains({key.first, DayType::Workday})
@@ -62,8 +63,8 @@ Result<LoadProfile> LoadProfile::parse(const QByteArray &csv, const QString &nam
             || !profile.m_days.contains({key.first, DayType::Sunday}))
             return profileError(QStringLiteral("load profile \"%1\", month %2 has gaps").arg(name).arg(key.first));
     for (int month = 1; month <= kMonths; ++month) {
-        const auto nearest = std::min_element(
-            profile.m_days.begin(), profile.m_days.end(), [month](const auto &a, const auto &b) {
+        const auto nearest =
+            std::min_element(profile.m_days.begin(), profile.m_days.end(), [month](const auto &a, const auto &b) {
                 return monthsApart(month, a.first.first) < monthsApart(month, b.first.first);
             });
         profile.m_nearestMonth[static_cast<std::size_t>(month)] = nearest->first.first;

@@ -8,6 +8,7 @@
 #include <QCoreApplication>
 #include <QFile>
 #include <QSaveFile>
+#include <QTimer>
 
 #include <csignal>
 #include <cstdio>
@@ -61,15 +62,16 @@ Options readOptions(QCommandLineParser &parser)
     if (parser.isSet(QStringLiteral("help")))
         parser.showHelp(kStopped);
 
-    Options options{parser.value(QStringLiteral("scenario")),     parser.value(QStringLiteral("port-file")),
-                    parser.value(QStringLiteral("report")),       parser.value(QStringLiteral("stats-socket")),
-                    parser.value(QStringLiteral("profiles")),     0};
+    Options options{parser.value(QStringLiteral("scenario")), parser.value(QStringLiteral("port-file")),
+                    parser.value(QStringLiteral("report")),   parser.value(QStringLiteral("stats-socket")),
+                    parser.value(QStringLiteral("profiles")), 0};
     bool isNumber = false;
     options.speed = parser.value(QStringLiteral("speed")).toDouble(&isNumber);
     const bool isSpeed = isNumber && options.speed > 0 && options.speed <= kMostSpeed;
     if (options.scenario.isEmpty() || !parser.positionalArguments().isEmpty() || !isSpeed) {
-        complain({{}, isSpeed ? QStringLiteral("--scenario FILE.json is needed, and nothing beside the options; see --help")
-                              : QStringLiteral("--speed takes a number above 0, up to 1000"),
+        complain({{},
+                  isSpeed ? QStringLiteral("--scenario FILE.json is needed, and nothing beside the options; see --help")
+                          : QStringLiteral("--speed takes a number above 0, up to 1000"),
                   false});
         std::exit(kUsage);
     }

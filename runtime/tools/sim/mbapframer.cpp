@@ -7,9 +7,9 @@ namespace gridloom {
 
 namespace {
 
-constexpr std::size_t kHeaderBytes = 7;     ///< transaction, protocol, length, unit
-constexpr std::size_t kBeforeLength = 6;    ///< what the length field does not count
-constexpr std::size_t kSmallestLength = 2;  ///< unit and function
+constexpr std::size_t kHeaderBytes = 7;    ///< transaction, protocol, length, unit
+constexpr std::size_t kBeforeLength = 6;   ///< what the length field does not count
+constexpr std::size_t kSmallestLength = 2; ///< unit and function
 constexpr std::size_t kGreatestLength = 254;
 
 std::uint16_t word(const std::uint8_t *bytes)

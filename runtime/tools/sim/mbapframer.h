@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MbapFramer: cuts a TCP stream into Modbus requests and writes answer frames (MODBUS Messaging on TCP/IP Implementation
-// Guide V1.0b, section 3.1). It is not the runtime's framer on purpose: the simulator must judge that one from outside.
-// Pure; one per connection; allocates nothing.
+// MbapFramer: cuts a TCP stream into Modbus requests and writes answer frames (MODBUS Messaging on TCP/IP
+// Implementation Guide V1.0b, section 3.1). It is not the runtime's framer on purpose: the simulator must judge that
+// one from outside. Pure; one per connection; allocates nothing.
 #pragma once
 
 #include <array>

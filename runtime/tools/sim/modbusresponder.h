@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModbusResponder: answers request PDUs from a SimDevice (MODBUS Application Protocol V1.1b3, section 6): functions 1 to 6,
-// 15 and 16. Pure but for the device.
+// ModbusResponder: answers request PDUs from a SimDevice (MODBUS Application Protocol V1.1b3, section 6): functions 1
+// to 6, 15 and 16. Pure but for the device.
 #pragma once
 
 #include "tools/sim/simdevice.h"

@@ -8,7 +8,8 @@
 namespace gridloom {
 
 Poller::Poller()
-    : m_epoll(::epoll_create1(EPOLL_CLOEXEC)), m_notifier(std::make_unique<QSocketNotifier>(m_epoll, QSocketNotifier::Read))
+    : m_epoll(::epoll_create1(EPOLL_CLOEXEC)),
+      m_notifier(std::make_unique<QSocketNotifier>(m_epoll, QSocketNotifier::Read))
 {
     connect(m_notifier.get(), &QSocketNotifier::activated, this, &Poller::dispatch);
 }

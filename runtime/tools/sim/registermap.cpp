@@ -55,7 +55,7 @@ std::optional<std::span<const std::uint16_t>> RegisterMap::read(RegisterTable ta
 }
 
 std::optional<std::vector<RegisterMap::Write>> RegisterMap::decodeWrite(RegisterTable table, int address,
-                                                                       std::span<const std::uint16_t> words) const
+                                                                        std::span<const std::uint16_t> words) const
 {
     const auto index = blockIndex(table, address, static_cast<int>(words.size()));
     if (!index)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RegisterMap: the four tables of one Modbus unit: which addresses exist, what value each holds and which of them may be
-// written (MODBUS Application Protocol V1.1b3, section 4.3). Not thread-safe.
+// RegisterMap: the four tables of one Modbus unit: which addresses exist, what value each holds and which of them may
+// be written (MODBUS Application Protocol V1.1b3, section 4.3). Not thread-safe.
 #pragma once
 
 #include "core/codec/registers.h"

@@ -9,6 +9,9 @@
 #include <QSet>
 #include <QStringList>
 
+#include <algorithm>
+#include <utility>
+
 namespace gridloom {
 
 namespace {
@@ -41,7 +44,7 @@ QDateTime startOf(ObjectReader &reader, const QTimeZone &zone)
     if (text.isEmpty())
         return {};
     const QDateTime local = QDateTime::fromString(text, Qt::ISODate);
-    const QDateTime start(local.date(), local.time(), zone);
+    QDateTime start(local.date(), local.time(), zone);
     if (!local.isValid() || !start.isValid())
         reader.fault(u"startOfDay", kUnknown,
                      QStringLiteral("\"%1\" is no local date and time; write it like 2026-01-15T06:00").arg(text));
@@ -121,7 +124,7 @@ QString listenerOf(const SimScenario &scenario, std::size_t index)
 void readDevices(ObjectReader &reader, SimScenario &scenario)
 {
     QHash<QString, std::size_t> earlier;
-    QSet<QPair<QString, int>> addresses;
+    QSet<std::pair<QString, int>> addresses;
     bool hasMeter = false;
     if (const QJsonValue list = reader.any(u"devices"); list.isArray() && list.toArray().isEmpty())
         reader.fault(u"devices", kUnknown, QStringLiteral("a scenario needs at least one device"));
@@ -132,7 +135,7 @@ void readDevices(ObjectReader &reader, SimScenario &scenario)
         if (earlier.contains(device.id))
             item.fault(u"id", kDuplicate, QStringLiteral("another device has the id \"%1\"").arg(device.id));
         earlier.insert(device.id, index);
-        const QPair address(listenerOf(scenario, index), device.unit);
+        const std::pair address(listenerOf(scenario, index), device.unit);
         if (addresses.contains(address))
             item.fault(u"unit", kDuplicate, QStringLiteral("another device of this port has unit %1").arg(device.unit));
         addresses.insert(address);

@@ -30,7 +30,7 @@ struct SiteScenario {
 struct DeviceScenario {
     QString id;
     DeviceType type = DeviceType::Bulk;
-    quint16 port = 0;           ///< 0: any free one
+    quint16 port = 0;                  ///< 0: any free one
     std::optional<std::size_t> portOf; ///< shares the listener of this (earlier) device
     int unit = 1;
     double ratedKw = 0;

@@ -105,8 +105,9 @@ std::unique_ptr<SimDevice> Simulation::makeDevice(const DeviceScenario &device, 
                                           m_site->addPv(device.ratedKw * kWattsPerKw, device.peakKw * kWattsPerKw));
     case DeviceType::Battery:
         return std::make_unique<BatteryDevice>(
-            *m_site, m_site->addBattery({device.capacityKwh * kWattsPerKw, device.ratedKw * kWattsPerKw,
-                                         device.socPercent, device.safeAfterS}));
+            *m_site,
+            m_site->addBattery({device.capacityKwh * kWattsPerKw, device.ratedKw * kWattsPerKw, device.socPercent,
+                                device.safeAfterS}));
     case DeviceType::EvCharger: return std::make_unique<EvDevice>(*m_site, m_site->addEv(device.maxA));
     case DeviceType::Bulk: break;
     }

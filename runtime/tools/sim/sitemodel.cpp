@@ -119,8 +119,8 @@ void SiteModel::step()
 
 double SiteModel::baseLoadW(const LocalTime::Moment &moment) const
 {
-    const double kw = m_profile.kilowatts(moment.date, moment.secondsOfDay) * m_settings.loadKwhPerYear
-        / kKwhPerYearOfProfile;
+    const double kw =
+        m_profile.kilowatts(moment.date, moment.secondsOfDay) * m_settings.loadKwhPerYear / kKwhPerYearOfProfile;
     const double rippled = kw * (1 + 0.03 * swing(seedOf(m_settings.seed, Series::LoadRipple), nowS(), 2));
     const bool isOn = isMachineOn(seedOf(m_settings.seed, Series::Machine), nowS());
     return 1000 * rippled + (isOn ? m_settings.machineW : 0);

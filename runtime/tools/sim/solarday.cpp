@@ -33,9 +33,8 @@ Result<SolarDay> SolarDay::parse(const QByteArray &csv)
         solar.m_samples.push_back(irradiance);
     }
     if (solar.m_samples.size() != kSamples)
-        return Error{QStringLiteral("sim.profile"), QStringLiteral("solar day: %1 samples instead of %2")
-                                                        .arg(solar.m_samples.size())
-                                                        .arg(kSamples)};
+        return Error{QStringLiteral("sim.profile"),
+                     QStringLiteral("solar day: %1 samples instead of %2").arg(solar.m_samples.size()).arg(kSamples)};
     return solar;
 }
 

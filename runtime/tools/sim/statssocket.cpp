@@ -21,9 +21,10 @@ Result<void> StatsSocket::open(const QString &path)
     QLocalServer::removeServer(path);
     if (m_server.listen(path))
         return {};
-    return Error{QStringLiteral("sim.statsSocket"),
-                 QStringLiteral("the socket %1 cannot be opened: %2; choose a path in a writable folder, at most 107 bytes")
-                     .arg(path, m_server.errorString())};
+    return Error{
+        QStringLiteral("sim.statsSocket"),
+        QStringLiteral("the socket %1 cannot be opened: %2; choose a path in a writable folder, at most 107 bytes")
+            .arg(path, m_server.errorString())};
 }
 
 void StatsSocket::publish(const QByteArray &line)

@@ -15,8 +15,8 @@ TerminationSignal::TerminationSignal()
     sigaddset(&signals, SIGINT);
     // Blocked signals wait in the signalfd. The simulator starts no programs that could inherit the blocking.
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    m_notifier = std::make_unique<QSocketNotifier>(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK),
-                                                   QSocketNotifier::Read);
+    m_notifier =
+        std::make_unique<QSocketNotifier>(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK), QSocketNotifier::Read);
     connect(m_notifier.get(), &QSocketNotifier::activated, this, [this](QSocketDescriptor descriptor) {
         signalfd_siginfo info;
         if (::read(static_cast<int>(descriptor), &info, sizeof info) == sizeof info)

@@ -45,8 +45,9 @@ void BulkLayoutTest::countsOfTypes()
         changing += point.changes;
         ids.insert(point.id);
     }
-    QCOMPARE(types, (QMap<RegisterType, int>{
-                        {RegisterType::Int16, 20}, {RegisterType::UInt32, 15}, {RegisterType::Float32, 15}}));
+    QCOMPARE(
+        types,
+        (QMap<RegisterType, int>{{RegisterType::Int16, 20}, {RegisterType::UInt32, 15}, {RegisterType::Float32, 15}}));
     QCOMPARE(changing, 25);
     QCOMPARE(ids.size(), 50);
     for (const RegisterType type : {RegisterType::UInt32, RegisterType::Float32})

@@ -14,8 +14,8 @@ public:
     Fixture()
     {
         constexpr int kCount = 3000;
-        for (const auto table : {RegisterTable::Coils, RegisterTable::DiscreteInputs, RegisterTable::Holding,
-                                 RegisterTable::Inputs}) {
+        for (const auto table :
+             {RegisterTable::Coils, RegisterTable::DiscreteInputs, RegisterTable::Holding, RegisterTable::Inputs}) {
             const bool isBits = table == RegisterTable::Coils || table == RegisterTable::DiscreteInputs;
             const bool isWritable = table == RegisterTable::Coils || table == RegisterTable::Holding;
             registers().addBlock(table, 0, kCount);
@@ -50,7 +50,8 @@ private:
     QByteArray ask(const QByteArray &request)
     {
         const auto answer = m_responder.answer(
-            *m_device, {reinterpret_cast<const std::uint8_t *>(request.data()), static_cast<std::size_t>(request.size())},
+            *m_device,
+            {reinterpret_cast<const std::uint8_t *>(request.data()), static_cast<std::size_t>(request.size())},
             SteadyTime());
         return {reinterpret_cast<const char *>(answer.data()), static_cast<qsizetype>(answer.size())};
     }

@@ -4,6 +4,8 @@
 
 #include <QElapsedTimer>
 #include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QLocalSocket>
 #include <QModbusReply>
 #include <QModbusTcpClient>
@@ -76,7 +78,8 @@ constexpr auto kHolding = QModbusDataUnit::HoldingRegisters;
 constexpr auto kCoils = QModbusDataUnit::Coils;
 constexpr auto kDiscrete = QModbusDataUnit::DiscreteInputs;
 
-const QByteArray kSite = R"({"site": {"zone": "Europe/Vienna", "startOfDay": "2026-01-15T11:00", "loadKwhPerYear": 150000},
+const QByteArray kSite =
+    R"({"site": {"zone": "Europe/Vienna", "startOfDay": "2026-01-15T11:00", "loadKwhPerYear": 150000},
  "devices": [{"id": "meter1", "type": "gridMeter"}, {"id": "pv1", "type": "pvInverter", "ratedKw": 30},
  {"id": "battery1", "type": "battery", "capacityKwh": 60, "ratedKw": 30, "portOf": "meter1", "unit": 2},
  {"id": "ev1", "type": "evCharger"}, {"id": "ev2", "type": "evCharger", "portOf": "ev1", "unit": 2}]})";
@@ -104,12 +107,12 @@ void SimProcessTest::startSimulator(const QByteArray &scenario, const QString &s
     QVERIFY(file.open(QIODevice::WriteOnly));
     file.write(scenario);
     file.close();
-    const auto started = m_simulator->start(
-        QStringLiteral(GRIDLOOM_BINARY_DIR "/bin/gridloom-sim"),
-        {QStringLiteral("--scenario"), file.fileName(), QStringLiteral("--port-file"),
-         m_folder->filePath(QStringLiteral("ports.json")), QStringLiteral("--report"),
-         m_folder->filePath(QStringLiteral("report.json")), QStringLiteral("--stats-socket"),
-         m_folder->filePath(QStringLiteral("stats")), QStringLiteral("--speed"), speed});
+    const auto started =
+        m_simulator->start(QStringLiteral(GRIDLOOM_BINARY_DIR "/bin/gridloom-sim"),
+                           {QStringLiteral("--scenario"), file.fileName(), QStringLiteral("--port-file"),
+                            m_folder->filePath(QStringLiteral("ports.json")), QStringLiteral("--report"),
+                            m_folder->filePath(QStringLiteral("report.json")), QStringLiteral("--stats-socket"),
+                            m_folder->filePath(QStringLiteral("stats")), QStringLiteral("--speed"), speed});
     QVERIFY(started);
     const auto ready = m_simulator->waitForOutput("ready\n", 10s);
     QVERIFY2(ready, m_simulator->output().constData());
@@ -263,11 +266,12 @@ void SimProcessTest::mbpollReadsTheSameMeter()
         QSKIP("mbpoll is not installed");
     startSimulator(kSite);
     ChildProcess poll;
-    QVERIFY(poll.start(mbpoll, {QStringLiteral("-m"), QStringLiteral("tcp"), QStringLiteral("-p"),
-                                QString::number(portOf("meter1")), QStringLiteral("-0"), QStringLiteral("-1"),
-                                QStringLiteral("-a"), QStringLiteral("1"), QStringLiteral("-t"), QStringLiteral("3:float"),
-                                QStringLiteral("-B"), QStringLiteral("-r"), QStringLiteral("24"), QStringLiteral("-c"),
-                                QStringLiteral("1"), QStringLiteral("127.0.0.1")}));
+    QVERIFY(poll.start(mbpoll,
+                       {QStringLiteral("-m"), QStringLiteral("tcp"), QStringLiteral("-p"),
+                        QString::number(portOf("meter1")), QStringLiteral("-0"), QStringLiteral("-1"),
+                        QStringLiteral("-a"), QStringLiteral("1"), QStringLiteral("-t"), QStringLiteral("3:float"),
+                        QStringLiteral("-B"), QStringLiteral("-r"), QStringLiteral("24"), QStringLiteral("-c"),
+                        QStringLiteral("1"), QStringLiteral("127.0.0.1")}));
     QVERIFY(poll.waitForExit(10s));
     const QByteArray output = poll.output();
     const qsizetype at = output.indexOf("[24]:");
@@ -320,7 +324,8 @@ void SimProcessTest::exceptionsAndBadFramesAreCounted()
 
 void SimProcessTest::bulkDevicesServeTheirRegisters()
 {
-    startSimulator(R"({"devices": [{"id": "bulk-1", "type": "bulk", "setpoints": 2}, {"id": "bulk-2", "type": "bulk"}]})");
+    startSimulator(
+        R"({"devices": [{"id": "bulk-1", "type": "bulk", "setpoints": 2}, {"id": "bulk-2", "type": "bulk"}]})");
     QVERIFY(portOf("bulk-1") != portOf("bulk-2"));
     QVERIFY(connectTo("bulk-1"));
     const Words first = read(kHolding, 0, 100);

@@ -89,8 +89,8 @@ void SimProfilesTest::irradianceIsInterpolated()
 {
     QByteArray csv("local_time,ghi_w_per_m2\n");
     for (int i = 0; i < 288; ++i)
-        csv += QTime(0, 0).addSecs(300 * i).toString(QStringLiteral("HH:mm")).toLatin1() + ',' + QByteArray::number(2 * i)
-            + '\n';
+        csv += QTime(0, 0).addSecs(300 * i).toString(QStringLiteral("HH:mm")).toLatin1() + ','
+            + QByteArray::number(2 * i) + '\n';
     const auto day = SolarDay::parse(csv);
     QVERIFY(day);
     QCOMPARE(day.value().irradiance(0), 0.0);

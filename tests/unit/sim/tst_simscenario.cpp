@@ -44,7 +44,8 @@ void SimScenarioTest::readsTheSampleSite()
 
 void SimScenarioTest::fillsDefaults()
 {
-    const auto scenario = parse(R"({"devices": [{"id": "b1", "type": "bulk"}, {"id": "p", "type": "pvInverter", "ratedKw": 7}]})");
+    const auto scenario =
+        parse(R"({"devices": [{"id": "b1", "type": "bulk"}, {"id": "p", "type": "pvInverter", "ratedKw": 7}]})");
     QVERIFY(scenario);
     const DeviceScenario &bulk = scenario.value().devices[0];
     QCOMPARE(bulk.port, quint16{0});
@@ -74,13 +75,16 @@ void SimScenarioTest::everyFaultHasItsPlace_data()
     row("id twice", R"({"devices": [{"id": "a", "type": "bulk"}, {"id": "a", "type": "bulk"}]})", "/devices/1/id");
     row("unit 0", R"({"devices": [{"id": "a", "type": "bulk", "unit": 0}]})", "/devices/0/unit");
     row("port", R"({"devices": [{"id": "a", "type": "bulk", "port": 65536}]})", "/devices/0/port");
-    row("portOf a later device", R"({"devices": [{"id": "a", "type": "bulk", "portOf": "b"}, {"id": "b", "type": "bulk"}]})",
+    row("portOf a later device",
+        R"({"devices": [{"id": "a", "type": "bulk", "portOf": "b"}, {"id": "b", "type": "bulk"}]})",
         "/devices/0/portOf");
-    row("portOf and port", R"({"devices": [{"id": "a", "type": "bulk"}, {"id": "b", "type": "bulk", "portOf": "a", "port": 5, "unit": 2}]})",
+    row("two ports",
+        R"({"devices": [{"id": "a", "type": "bulk"}, {"id": "b", "type": "bulk", "portOf": "a", "port":5, "unit":2}]})",
         "/devices/1/port");
-    row("same unit by portOf", R"({"devices": [{"id": "a", "type": "bulk"}, {"id": "b", "type": "bulk", "portOf": "a"}]})",
-        "/devices/1/unit");
-    row("same unit by port", R"({"devices": [{"id": "a", "type": "bulk", "port": 5}, {"id": "b", "type": "bulk", "port": 5}]})",
+    row("same unit by portOf",
+        R"({"devices": [{"id": "a", "type": "bulk"}, {"id": "b", "type": "bulk", "portOf": "a"}]})", "/devices/1/unit");
+    row("same unit by port",
+        R"({"devices": [{"id": "a", "type": "bulk", "port": 5}, {"id": "b", "type": "bulk", "port": 5}]})",
         "/devices/1/unit");
     row("two meters", R"({"devices": [{"id": "a", "type": "gridMeter"}, {"id": "b", "type": "gridMeter"}]})",
         "/devices/1/type");
@@ -104,7 +108,8 @@ void SimScenarioTest::everyFaultHasItsPlace()
 
 void SimScenarioTest::listsAllFaults()
 {
-    const auto scenario = parse(R"({"site": {"seed": -1}, "devices": [{"id": "a", "type": "evCharger", "maxA": 5}], "x": 1})");
+    const auto scenario =
+        parse(R"({"site": {"seed": -1}, "devices": [{"id": "a", "type": "evCharger", "maxA": 5}], "x": 1})");
     QVERIFY(!scenario);
     for (const char *place : {"/site/seed", "/devices/0/maxA", "/x"})
         QVERIFY2(scenario.error().message.contains(QLatin1String(place)), place);

@@ -102,8 +102,8 @@ void SiteModelTest::energiesAreThoseOfTheParts()
         lastExported = site.state().exportedWh;
     }
     QVERIFY(lastImported > 100 && lastExported > 100);
-    QVERIFY(isNear(lastImported - lastExported,
-                   loadWh - pv.totalWh() - battery.dischargedWh() + battery.chargedWh(), 1e-3));
+    QVERIFY(isNear(lastImported - lastExported, loadWh - pv.totalWh() - battery.dischargedWh() + battery.chargedWh(),
+                   1e-3));
 }
 
 // 10:07:30: commerce, January, workday, 67.977 kWh a quarter of 1 GWh a year: 271.908 kW x 0.15 = 40.786 kW, +- 3 %.
@@ -235,7 +235,7 @@ void SiteModelTest::pvStartsEachDayAtZero()
     const PvModel &pv = site.addPv(30'000, 33'000);
     site.advanceTo(kStart + 10h);
     QVERIFY(pv.todayWh() > 10'000);
-    QCOMPARE(pv.powerW(), 0.0); // 20:00
+    QCOMPARE(pv.powerW(), 0.0);   // 20:00
     site.advanceTo(kStart + 14h); // the step that begins at midnight
     QCOMPARE(pv.todayWh(), 0.0);
     QVERIFY(pv.totalWh() > 10'000);
