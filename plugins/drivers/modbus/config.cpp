@@ -34,10 +34,11 @@ Result<PointConfig> parsePoint(const Point &point)
                      false};
     // Writing one bit would need a read first and could undo what the device changed in between.
     if (point.write && table == Table::Holding && isBool)
-        return Error{QStringLiteral("modbus.notWritable"),
-                     QStringLiteral("One bit of %1 cannot be written; use a coil, or write the whole register as uint16.")
-                         .arg(point.address),
-                     false};
+        return Error{
+            QStringLiteral("modbus.notWritable"),
+            QStringLiteral("One bit of %1 cannot be written; use a coil, or write the whole register as uint16.")
+                .arg(point.address),
+            false};
     return PointConfig{&point, address.value(), width};
 }
 
@@ -57,7 +58,7 @@ bool touchesHole(const PointConfig &point, const std::vector<AddressRange> &hole
 {
     return std::any_of(holes.begin(), holes.end(), [&](const AddressRange &hole) {
         return hole.table == point.address.table && point.address.offset < hole.end
-               && point.address.offset + point.width > hole.first;
+            && point.address.offset + point.width > hole.first;
     });
 }
 
@@ -74,18 +75,19 @@ Result<UnitConfig> parseUnit(const DeviceBinding &device, int defaultTimeoutMs)
     unit.ignoresTransactionId = params[QLatin1String("ignoreTransactionId")].toBool();
     auto holes = parseHoles(params[QLatin1String("holes")]);
     if (!holes)
-        return Error{holes.error().code, QStringLiteral("%1, holes: %2").arg(device.name, holes.error().message), false};
+        return Error{holes.error().code, QStringLiteral("%1, holes: %2").arg(device.name, holes.error().message),
+                     false};
     unit.holes = std::move(holes).value();
     for (const auto *point : device.points) {
         const auto parsed = parsePoint(*point);
         if (!parsed)
             return at(device, *point, parsed.error());
         if (touchesHole(parsed.value(), unit.holes))
-            return at(device, *point,
-                      {QStringLiteral("modbus.hole"),
-                       QStringLiteral("%1 lies in a hole of the device; remove the point or the hole.")
-                           .arg(point->address),
-                       false});
+            return at(
+                device, *point,
+                {QStringLiteral("modbus.hole"),
+                 QStringLiteral("%1 lies in a hole of the device; remove the point or the hole.").arg(point->address),
+                 false});
         unit.points.push_back(parsed.value());
     }
     return unit;

@@ -104,7 +104,9 @@ void Connection::onSocketError()
         return;
     fail({QStringLiteral("modbus.notConnected"),
           QStringLiteral("%1 port %2: %3. Check address, cable and power; reconnecting goes on by itself.")
-              .arg(m_host).arg(m_port).arg(m_socket.errorString()),
+              .arg(m_host)
+              .arg(m_port)
+              .arg(m_socket.errorString()),
           true});
 }
 
@@ -113,10 +115,14 @@ void Connection::onTimeout()
     if (m_state == State::Waiting) {
         attempt();
     } else if (m_state == State::Connecting) {
-        fail({QStringLiteral("modbus.notConnected"),
-              QStringLiteral("%1 port %2: no connection within %3 ms. Check address, cable and power; reconnecting goes "
-                             "on by itself.").arg(m_host).arg(m_port).arg(m_timeout.count()),
-              true});
+        fail(
+            {QStringLiteral("modbus.notConnected"),
+             QStringLiteral("%1 port %2: no connection within %3 ms. Check address, cable and power; reconnecting goes "
+                            "on by itself.")
+                 .arg(m_host)
+                 .arg(m_port)
+                 .arg(m_timeout.count()),
+             true});
     }
 }
 
@@ -136,7 +142,9 @@ void Connection::onReadyRead()
         if (status == FrameReader::Status::Broken)
             drop({QStringLiteral("modbus.brokenStream"),
                   QStringLiteral("%1 port %2 sent bytes that are not Modbus TCP; reconnecting. Check that this is a "
-                                 "Modbus TCP port.").arg(m_host).arg(m_port),
+                                 "Modbus TCP port.")
+                      .arg(m_host)
+                      .arg(m_port),
                   true});
     }
 }

@@ -6,7 +6,10 @@
 namespace gridloom::modbus {
 
 namespace {
-RealTime realNow() { return std::chrono::steady_clock::now(); }
+RealTime realNow()
+{
+    return std::chrono::steady_clock::now();
+}
 } // namespace
 
 ModbusDriver::ModbusDriver(DriverHost &host, const Clock &clock)
@@ -20,7 +23,10 @@ ModbusDriver::ModbusDriver(DriverHost &host, const Clock &clock)
     QObject::connect(&m_connection, &Connection::lost, &m_timer, [this](const Error &why) { onLost(why); });
 }
 
-ModbusDriver::~ModbusDriver() { stop(); }
+ModbusDriver::~ModbusDriver()
+{
+    stop();
+}
 
 Result<void> ModbusDriver::configure(const QJsonObject &channelParams, const QList<DeviceBinding> &devices)
 {
@@ -54,9 +60,10 @@ void ModbusDriver::poll(std::span<const PointHandle> due)
 void ModbusDriver::write(const WriteRequest &request)
 {
     if (!m_isRunning) {
-        m_host.writeFinished(request.id, {WriteResult::State::Rejected, {},
-                                          {QStringLiteral("driver.stopped"),
-                                           QStringLiteral("The channel is stopped."), true}});
+        m_host.writeFinished(request.id,
+                             {WriteResult::State::Rejected,
+                              {},
+                              {QStringLiteral("driver.stopped"), QStringLiteral("The channel is stopped."), true}});
         return;
     }
     const auto [unit, point] = m_reader.find(request.point);
@@ -115,7 +122,7 @@ void ModbusDriver::pump()
 bool ModbusDriver::isLoneProbe(Unit &unit) const
 {
     return unit.scan().isOffScan()
-           && std::any_of(m_units.begin(), m_units.end(), [](const auto &u) { return !u->scan().isOffScan(); });
+        && std::any_of(m_units.begin(), m_units.end(), [](const auto &u) { return !u->scan().isOffScan(); });
 }
 
 void ModbusDriver::send(std::unique_ptr<ReadJob> job, RealTime now)
@@ -203,7 +210,8 @@ void ModbusDriver::reportUnit(Unit &unit)
         return report(unit, LinkHealth::BackingOff,
                       {QStringLiteral("modbus.offScan"),
                        QStringLiteral("%1 (unit %2) does not answer and is only probed now and then. Check the device.")
-                           .arg(unit.config().name).arg(unit.config().unit),
+                           .arg(unit.config().name)
+                           .arg(unit.config().unit),
                        true});
     const auto refusal = unit.refusal();
     report(unit, refusal.code.isEmpty() ? LinkHealth::Online : LinkHealth::Degraded, refusal);

@@ -66,9 +66,8 @@ Exchange::Transaction Exchange::take(std::size_t index)
 void Exchange::received(const Frame &frame, RealTime now)
 {
     m_silentTimeouts = 0;
-    const auto match = std::find_if(m_inFlight.begin(), m_inFlight.end(), [&](const Transaction &t) {
-        return t.ignoresId || t.id == frame.transaction;
-    });
+    const auto match = std::find_if(m_inFlight.begin(), m_inFlight.end(),
+                                    [&](const Transaction &t) { return t.ignoresId || t.id == frame.transaction; });
     if (match == m_inFlight.end() || match->unit != frame.unit)
         return drop(frame);
     const auto response = decodeResponse(match->request, frame.pdu);
@@ -90,9 +89,8 @@ void Exchange::received(const Frame &frame, RealTime now)
 void Exchange::drop(const Frame &frame)
 {
     ++m_droppedFrames;
-    const auto late = std::find_if(m_expired.begin(), m_expired.end(), [&](const Expired &e) {
-        return e.id == frame.transaction && e.unit == frame.unit;
-    });
+    const auto late = std::find_if(m_expired.begin(), m_expired.end(),
+                                   [&](const Expired &e) { return e.id == frame.transaction && e.unit == frame.unit; });
     if (late == m_expired.end())
         return;
     m_expired.erase(late);
@@ -107,10 +105,11 @@ std::optional<Error> Exchange::judgeSilence(const Transaction &t)
         ++m_silentTimeouts;
     }
     if (m_silentTimeouts >= kSilentTimeouts)
-        return Error{QStringLiteral("modbus.silent"),
-                     QStringLiteral("Connected, but no answer to three requests in a row; reconnecting. Check the device "
-                                    "or the gateway."),
-                     true};
+        return Error{
+            QStringLiteral("modbus.silent"),
+            QStringLiteral("Connected, but no answer to three requests in a row; reconnecting. Check the device "
+                           "or the gateway."),
+            true};
     if (m_connection.hasPartialFrame())
         return Error{QStringLiteral("modbus.truncatedFrame"),
                      QStringLiteral("A frame began and did not end in time; reconnecting."), true};

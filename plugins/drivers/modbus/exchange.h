@@ -41,8 +41,8 @@ public:
     void send(Job job, Unit &unit, Request request, RealTime deadline, bool isProbe, RealTime now);
 
     void received(const Frame &frame, RealTime now);
-    /// Ends what is overdue. Answers why the connection should be closed, if it should: three time-outs in a row without
-    /// any frame (half-open), or a frame that began and did not end.
+    /// Ends what is overdue. Answers why the connection should be closed, if it should: three time-outs in a row
+    /// without any frame (half-open), or a frame that began and did not end.
     std::optional<Error> expire(RealTime now);
     /// Ends everything; call it when the connection is gone.
     void connectionLost();

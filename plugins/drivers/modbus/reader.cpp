@@ -8,7 +8,10 @@ namespace gridloom::modbus {
 
 namespace {
 
-bool isBadNumber(const Value &value) { return value.type() == ValueType::Double && !std::isfinite(value.real()); }
+bool isBadNumber(const Value &value)
+{
+    return value.type() == ValueType::Double && !std::isfinite(value.real());
+}
 
 Quality qualityOf(Reader::Link link)
 {
@@ -116,9 +119,9 @@ void Reader::acceptValues(ReadJob &job, const Outcome &outcome)
         if (!point.isPending)
             continue;
         const std::size_t at = point.address.offset - plan.address;
-        Value value = isBits ? Value(bitAt(outcome.data, at))
-                             : decodeRegisters(std::span<const std::uint16_t>(registers).subspan(at, point.width),
-                                               point.point->format);
+        Value value = isBits
+            ? Value(bitAt(outcome.data, at))
+            : decodeRegisters(std::span<const std::uint16_t>(registers).subspan(at, point.width), point.point->format);
         if (isBadNumber(value))
             answer(point, {}, Quality::BadOutOfRange, stamp);
         else

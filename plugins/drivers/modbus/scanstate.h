@@ -9,8 +9,8 @@ namespace gridloom::modbus {
 
 class ScanState {
 public:
-    /// A sole unit of a channel is probed after 0.5 to 3 s, one among others after 1 to 29 s: with a poll each second it
-    /// is good again within 5 s and 31 s.
+    /// A sole unit of a channel is probed after 0.5 to 3 s, one among others after 1 to 29 s: with a poll each
+    /// second it is good again within 5 s and 31 s.
     ScanState(int failuresToOffScan, bool isSole);
 
     bool isOffScan() const { return m_isOffScan; }

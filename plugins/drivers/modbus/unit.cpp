@@ -81,7 +81,7 @@ Error Unit::refusal() const
             continue;
         const auto hole = std::find_if(m_holes.begin(), m_holes.end(), [&](const LearntHole &h) {
             return h.range.table == point.address.table && point.address.offset < h.range.end
-                   && point.address.offset + point.width > h.range.first;
+                && point.address.offset + point.width > h.range.first;
         });
         if (hole != m_holes.end())
             return error(hole->exception, point.address.table, point.address.offset);

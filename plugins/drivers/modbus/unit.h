@@ -15,7 +15,7 @@ namespace gridloom::modbus {
 /// A planned request. Jobs share it: it outlives a new plan until its answer came.
 struct Block {
     ReadBlock plan;
-    bool isOpen = false; ///< a job for it is queued or on its way
+    bool isOpen = false;                     ///< a job for it is queued or on its way
     std::optional<std::uint8_t> exception{}; ///< its last answer was this exception
 };
 

@@ -9,7 +9,10 @@ namespace {
 
 using State = WriteResult::State;
 
-WriteResult rejected(Error error) { return {State::Rejected, {}, std::move(error)}; }
+WriteResult rejected(Error error)
+{
+    return {State::Rejected, {}, std::move(error)};
+}
 
 QString nameOf(const WriteJob &job)
 {
@@ -20,7 +23,7 @@ Error exceptionError(const WriteJob &job, std::uint8_t exception)
 {
     const auto code = static_cast<ExceptionCode>(exception);
     const bool isConfiguration = code == ExceptionCode::IllegalFunction || code == ExceptionCode::IllegalAddress
-                                 || code == ExceptionCode::IllegalValue;
+        || code == ExceptionCode::IllegalValue;
     return {QStringLiteral("modbus.exception%1").arg(exception),
             QStringLiteral("%1: the device answered %2 to %3 %4; %5.")
                 .arg(nameOf(job), exceptionText(exception),
@@ -36,19 +39,22 @@ Error exceptionError(const WriteJob &job, std::uint8_t exception)
 void Writer::write(const WriteRequest &request, Unit *unit, PointState *point)
 {
     if (!point || !point->point->write)
-        return m_host.writeFinished(request.id, rejected({QStringLiteral("modbus.notWritable"),
-                                                          QStringLiteral("This point has no write policy on this "
-                                                                         "channel; add \"write\" to it."),
-                                                          false}));
+        return m_host.writeFinished(request.id,
+                                    rejected({QStringLiteral("modbus.notWritable"),
+                                              QStringLiteral("This point has no write policy on this "
+                                                             "channel; add \"write\" to it."),
+                                              false}));
     auto registers = encodeRegisters(request.value, point->point->format);
     if (!registers)
         return m_host.writeFinished(request.id, rejected(registers.error()));
     if (!unit->scan().admit(m_clock.steadyNow()))
-        return m_host.writeFinished(request.id,
-                                    rejected({QStringLiteral("modbus.offScan"),
-                                              QStringLiteral("%1 does not answer and is only probed now and then; check "
-                                                             "the device.").arg(unit->config().name),
-                                              true}));
+        return m_host.writeFinished(
+            request.id,
+            rejected({QStringLiteral("modbus.offScan"),
+                      QStringLiteral("%1 does not answer and is only probed now and then; check "
+                                     "the device.")
+                          .arg(unit->config().name),
+                      true}));
     auto job = std::make_unique<WriteJob>();
     job->request = request;
     job->unit = unit;
@@ -78,7 +84,7 @@ Request Writer::requestOf(const WriteJob &job)
     if (job.isReadBack)
         return {readFunction(address.table), address.offset, count, {}};
     const auto function = address.table == Table::Coil ? Function::WriteCoil
-                          : count == 1                 ? Function::WriteRegister
+        : count == 1                                   ? Function::WriteRegister
                                                        : Function::WriteRegisters;
     return {function, address.offset, count, job.registers};
 }
@@ -93,9 +99,7 @@ void Writer::finished(std::unique_ptr<WriteJob> job, const Outcome &outcome)
         job->isReadBack = true;
         job->busyAnswers = 0;
         return retry(std::move(job), {});
-    case Outcome::Kind::Values:
-        job->unit->scan().answered();
-        return acceptReadBack(std::move(job), outcome.data);
+    case Outcome::Kind::Values: job->unit->scan().answered(); return acceptReadBack(std::move(job), outcome.data);
     case Outcome::Kind::Exception: return acceptException(std::move(job), outcome.exception, outcome.epoch);
     case Outcome::Kind::TimedOut: return acceptTimeout(std::move(job), outcome.epoch);
     case Outcome::Kind::ConnectionLost:
@@ -124,11 +128,11 @@ void Writer::acceptReadBack(std::unique_ptr<WriteJob> job, std::span<const std::
         const auto delay = busyDelay(job->busyAnswers);
         return retry(std::move(job), std::chrono::steady_clock::now() + delay);
     }
-    Error error{QStringLiteral("modbus.mismatch"),
-                QStringLiteral("%1: wrote %2 and read back %3; check the limits of the device and who else writes there.")
-                    .arg(nameOf(*job), QString::fromUtf8(job->request.value.toText()),
-                         QString::fromUtf8(value.toText())),
-                true};
+    Error error{
+        QStringLiteral("modbus.mismatch"),
+        QStringLiteral("%1: wrote %2 and read back %3; check the limits of the device and who else writes there.")
+            .arg(nameOf(*job), QString::fromUtf8(job->request.value.toText()), QString::fromUtf8(value.toText())),
+        true};
     end(std::move(job), {State::Mismatch, value, std::move(error)});
 }
 
@@ -215,9 +219,9 @@ void Writer::end(std::unique_ptr<WriteJob> job, WriteResult result)
 
 void Writer::endTimedOut(std::unique_ptr<WriteJob> job)
 {
-    const auto what = !job->wasSent      ? QStringLiteral("could not be sent")
-                      : job->isReadBack ? QStringLiteral("was acknowledged but not verified")
-                                        : QStringLiteral("was not acknowledged");
+    const auto what = !job->wasSent ? QStringLiteral("could not be sent")
+        : job->isReadBack           ? QStringLiteral("was acknowledged but not verified")
+                                    : QStringLiteral("was not acknowledged");
     Error error{QStringLiteral("driver.timeout"),
                 QStringLiteral("%1: the write %2 in time; check connection and device.").arg(nameOf(*job), what), true};
     end(std::move(job), {State::TimedOut, {}, std::move(error)});

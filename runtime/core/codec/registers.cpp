@@ -24,22 +24,29 @@ struct OrderName {
     int registers;
     ByteOrder order;
 };
-constexpr OrderName kOrderNames[] = {
-    {"AB", 1, ByteOrder::BigEndian},         {"BA", 1, ByteOrder::ByteSwapped},
-    {"ABCD", 2, ByteOrder::BigEndian},       {"CDAB", 2, ByteOrder::WordSwapped},
-    {"BADC", 2, ByteOrder::ByteSwapped},     {"DCBA", 2, ByteOrder::LittleEndian},
-    {"ABCDEFGH", 4, ByteOrder::BigEndian},   {"GHEFCDAB", 4, ByteOrder::WordSwapped},
-    {"BADCFEHG", 4, ByteOrder::ByteSwapped}, {"HGFEDCBA", 4, ByteOrder::LittleEndian}};
+constexpr OrderName kOrderNames[] = {{"AB", 1, ByteOrder::BigEndian},         {"BA", 1, ByteOrder::ByteSwapped},
+                                     {"ABCD", 2, ByteOrder::BigEndian},       {"CDAB", 2, ByteOrder::WordSwapped},
+                                     {"BADC", 2, ByteOrder::ByteSwapped},     {"DCBA", 2, ByteOrder::LittleEndian},
+                                     {"ABCDEFGH", 4, ByteOrder::BigEndian},   {"GHEFCDAB", 4, ByteOrder::WordSwapped},
+                                     {"BADCFEHG", 4, ByteOrder::ByteSwapped}, {"HGFEDCBA", 4, ByteOrder::LittleEndian}};
 
 constexpr int kMaxDecimals = 15;
-constexpr double kPowersOfTen[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                   1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+constexpr double kPowersOfTen[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 constexpr double kTwo53 = 9007199254740992.0; // up to here a double holds every integer
 
-bool swapsWords(ByteOrder order) { return order == ByteOrder::WordSwapped || order == ByteOrder::LittleEndian; }
-bool swapsBytes(ByteOrder order) { return order == ByteOrder::ByteSwapped || order == ByteOrder::LittleEndian; }
+bool swapsWords(ByteOrder order)
+{
+    return order == ByteOrder::WordSwapped || order == ByteOrder::LittleEndian;
+}
+bool swapsBytes(ByteOrder order)
+{
+    return order == ByteOrder::ByteSwapped || order == ByteOrder::LittleEndian;
+}
 
-std::uint16_t swapped(std::uint16_t word) { return static_cast<std::uint16_t>((word << 8) | (word >> 8)); }
+std::uint16_t swapped(std::uint16_t word)
+{
+    return static_cast<std::uint16_t>((word << 8) | (word >> 8));
+}
 
 std::uint64_t assemble(std::span<const std::uint16_t> registers, int count, ByteOrder order)
 {
@@ -107,12 +114,15 @@ double unscaled(double value, double scale, double offset)
         const double sum = value * kPowersOfTen[decimals];
         if (std::abs(sum) <= kTwo53)
             return (sum - o->whole * kPowersOfTen[decimals - o->decimals])
-                   / (s->whole * kPowersOfTen[decimals - s->decimals]);
+                / (s->whole * kPowersOfTen[decimals - s->decimals]);
     }
     return (value - offset) / scale;
 }
 
-bool isPlain(const RegisterFormat &format) { return format.scale == 1.0 && format.offset == 0.0; }
+bool isPlain(const RegisterFormat &format)
+{
+    return format.scale == 1.0 && format.offset == 0.0;
+}
 
 Error outOfRange(const Value &value, const char *what)
 {
@@ -226,8 +236,8 @@ Value decodeRegisters(std::span<const std::uint16_t> registers, const RegisterFo
     case RegisterType::Float32:
     case RegisterType::Float64: {
         const double raw = format.type == RegisterType::Float64
-                               ? std::bit_cast<double>(bits)
-                               : double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))};
+            ? std::bit_cast<double>(bits)
+            : double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))};
         return Value(isPlain(format) ? raw : scaled(raw, format.scale, format.offset));
     }
     }

@@ -21,7 +21,7 @@ enum class ByteOrder : std::uint8_t { BigEndian, WordSwapped, ByteSwapped, Littl
 struct RegisterFormat {
     RegisterType type = RegisterType::UInt16;
     ByteOrder order = ByteOrder::BigEndian;
-    double scale = 1.0;  ///< value = raw * scale + offset; with 1 and 0 an integer stays the same integer
+    double scale = 1.0; ///< value = raw * scale + offset; with 1 and 0 an integer stays the same integer
     double offset = 0.0;
     int bit = 0; ///< for Bool in a register: 0 (least significant) to 15
 };

@@ -36,7 +36,8 @@ Error badAddress(QStringView text)
 {
     return {QStringLiteral("modbus.address"),
             QStringLiteral("\"%1\" is no Modbus address; write holding:N, input:N, coil:N or discrete:N with N from 0 "
-                           "to 65535.").arg(text),
+                           "to 65535.")
+                .arg(text),
             false};
 }
 
@@ -54,7 +55,9 @@ Result<Address> parseAddress(QStringView text, int width)
     if (*offset + width > kAddresses)
         return Error{QStringLiteral("modbus.address"),
                      QStringLiteral("The %1 registers from \"%2\" go beyond address 65535; choose a lower address or a "
-                                    "shorter type.").arg(width).arg(text),
+                                    "shorter type.")
+                         .arg(width)
+                         .arg(text),
                      false};
     return Address{*table, static_cast<std::uint16_t>(*offset)};
 }

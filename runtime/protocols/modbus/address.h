@@ -13,7 +13,10 @@ namespace gridloom::modbus {
 /// The four tables of the data model (MODBUS Application Protocol V1.1b3, 4.3).
 enum class Table : std::uint8_t { Coil, Discrete, Input, Holding };
 
-constexpr bool isBitTable(Table table) { return table == Table::Coil || table == Table::Discrete; }
+constexpr bool isBitTable(Table table)
+{
+    return table == Table::Coil || table == Table::Discrete;
+}
 
 struct Address {
     Table table = Table::Holding;

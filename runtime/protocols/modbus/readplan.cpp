@@ -20,15 +20,18 @@ bool isAllowed(Table table, int first, int end, const PlanOptions &options)
                         [&](const AddressRange &hole) { return violates(hole, table, first, end); });
 }
 
-int blockEnd(const ReadBlock &block) { return block.address + block.count; }
+int blockEnd(const ReadBlock &block)
+{
+    return block.address + block.count;
+}
 
 bool fits(const ReadBlock &block, const ReadPoint &point, const PlanOptions &options)
 {
     const bool isBits = isBitTable(point.table);
     const int end = std::max(blockEnd(block), point.end());
     return block.table == point.table && point.address - blockEnd(block) <= options.maxGap * (isBits ? 16 : 1)
-           && end - block.address <= (isBits ? options.maxBits : options.maxRegisters)
-           && isAllowed(point.table, block.address, end, options);
+        && end - block.address <= (isBits ? options.maxBits : options.maxRegisters)
+        && isAllowed(point.table, block.address, end, options);
 }
 
 ReadBlock blockOf(std::span<const std::uint32_t> indices, std::span<const ReadPoint> points, Table table)

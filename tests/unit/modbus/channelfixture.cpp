@@ -14,7 +14,10 @@ ChannelFixture::ChannelFixture()
 {
 }
 
-ChannelFixture::~ChannelFixture() { m_driver.reset(); }
+ChannelFixture::~ChannelFixture()
+{
+    m_driver.reset();
+}
 
 void ChannelFixture::device(const QString &name, QJsonObject params)
 {
@@ -64,7 +67,10 @@ bool ChannelFixture::open(quint16 port, std::chrono::milliseconds timeout)
     return open(port, QJsonObject{{QStringLiteral("timeoutMs"), static_cast<int>(timeout.count())}});
 }
 
-void ChannelFixture::poll(std::initializer_list<PointHandle> handles) { poll(std::vector(handles)); }
+void ChannelFixture::poll(std::initializer_list<PointHandle> handles)
+{
+    poll(std::vector(handles));
+}
 
 void ChannelFixture::poll(const std::vector<PointHandle> &handles)
 {

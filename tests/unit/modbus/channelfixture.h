@@ -42,9 +42,9 @@ public:
     bool isGood(PointHandle point, const Value &value) const;
     const QString &failure() const { return m_failure; } ///< a broken promise of the driver: "" is none
 
-    std::vector<Sample> samples; ///< in the order of their publication
+    std::vector<Sample> samples;      ///< in the order of their publication
     std::vector<std::size_t> batches; ///< their sizes
-    std::size_t polled = 0; ///< handles that were due
+    std::size_t polled = 0;           ///< handles that were due
     std::map<WriteId, WriteResult> results;
     std::vector<std::pair<LinkHealth, Error>> health;
 

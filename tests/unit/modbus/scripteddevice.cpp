@@ -15,18 +15,21 @@ QByteArray wordBytes(int v)
 
 QByteArray frame(int transaction, int unit, const QByteArray &pdu)
 {
-    return wordBytes(transaction) + wordBytes(0) + wordBytes(static_cast<int>(pdu.size()) + 1)
-           + static_cast<char>(unit) + pdu;
+    return wordBytes(transaction) + wordBytes(0) + wordBytes(static_cast<int>(pdu.size()) + 1) + static_cast<char>(unit)
+        + pdu;
 }
 
 QByteArray ScriptedDevice::Request::text() const
 {
     const bool isSingleWrite = function() == 5 || function() == 6;
     return QByteArray::number(function()) + ':' + QByteArray::number(address()) + (isSingleWrite ? '=' : '+')
-           + QByteArray::number(count());
+        + QByteArray::number(count());
 }
 
-ScriptedDevice::ScriptedDevice() { connect(&m_server, &QTcpServer::newConnection, this, &ScriptedDevice::accept); }
+ScriptedDevice::ScriptedDevice()
+{
+    connect(&m_server, &QTcpServer::newConnection, this, &ScriptedDevice::accept);
+}
 
 bool ScriptedDevice::listen(quint16 port)
 {
@@ -113,7 +116,7 @@ QByteArray ScriptedDevice::answer(const Request &request)
     case 16:
         for (int i = 0; i < count; ++i)
             registers[first + i] = static_cast<unsigned char>(request.frame[13 + 2 * i]) << 8
-                                   | static_cast<unsigned char>(request.frame[14 + 2 * i]);
+                | static_cast<unsigned char>(request.frame[14 + 2 * i]);
         pdu += request.frame.mid(8, 4);
         break;
     default: return exception(request, 1);

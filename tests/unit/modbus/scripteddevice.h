@@ -55,7 +55,7 @@ public:
     std::set<int> holes;          ///< addresses whose read or write is exception 2
     QList<Request> requests;
     QList<QByteArray> requestTexts() const;
-    int connections = 0;     ///< accepted since start
+    int connections = 0; ///< accepted since start
     int openConnections() const { return static_cast<int>(m_sockets.size()); }
     int mostConnections = 0; ///< open at the same time
 

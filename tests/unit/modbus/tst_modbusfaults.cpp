@@ -14,11 +14,17 @@ using Request = ScriptedDevice::Request;
 
 namespace {
 
-QString holding(int address) { return QStringLiteral("holding:%1").arg(address); }
+QString holding(int address)
+{
+    return QStringLiteral("holding:%1").arg(address);
+}
 
 constexpr auto kTimeout = 60ms; // of tests that wait for it
 
-QByteArray silent(const Request &) { return {}; }
+QByteArray silent(const Request &)
+{
+    return {};
+}
 
 } // namespace
 
@@ -99,7 +105,7 @@ void ModbusFaultsTest::wrongUnitThenRight()
     QVERIFY(device.listen());
     device.setScript([](const Request &r) {
         return frame(r.transaction(), 2, QByteArray::fromHex("030443668000"))
-               + frame(r.transaction(), 1, QByteArray::fromHex("030443668000"));
+            + frame(r.transaction(), 1, QByteArray::fromHex("030443668000"));
     });
     ChannelFixture channel;
     const auto a = channel.point(holding(0), RegisterType::Float32);
@@ -244,7 +250,8 @@ void ModbusFaultsTest::truncatedFrameReconnects()
     const auto a = channel.point(holding(0));
     QVERIFY(channel.open(device.port(), kTimeout));
     bool isTruncated = true;
-    device.setScript([&](const Request &r) { return device.answer(r).chopped(std::exchange(isTruncated, false) ? 1 : 0); });
+    device.setScript(
+        [&](const Request &r) { return device.answer(r).chopped(std::exchange(isTruncated, false) ? 1 : 0); });
     QVERIFY(channel.pollAllAndWait());
     QTRY_COMPARE(device.connections, 2);
     QVERIFY(channel.pollAllAndWait());
@@ -273,13 +280,11 @@ void ModbusFaultsTest::halfOpenConnection()
     QVERIFY(channel.pollAllAndWait());
     QVERIFY(isBad(channel.last(a).quality));
     device.setScript({});
-    timer.start();
-    while (!channel.isGood(a, Value(7)) && timer.elapsed() < 5'000) {
-        QTest::qWait(50);
+    const auto isBack = [&] { // asked every 50 ms of both clocks
         channel.clock.advance(50ms);
-        QVERIFY(channel.pollAllAndWait());
-    }
-    QVERIFY(channel.isGood(a, Value(7)));
+        return channel.pollAllAndWait() && channel.isGood(a, Value(7));
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(isBack(), 5'000);
     QCOMPARE(device.mostConnections, 1);
 }
 
@@ -307,8 +312,8 @@ void ModbusFaultsTest::silentUnitAmongOthers()
         QVERIFY(isBad(channel.last(points[2]).quality));
     }
     // 3 failures, then probes after 1, 2, 4, 8, 16 and 29 s
-    const auto toSilent = std::count_if(device.requests.begin(), device.requests.end(),
-                                        [](const Request &r) { return r.unit() == 3; });
+    const auto toSilent =
+        std::count_if(device.requests.begin(), device.requests.end(), [](const Request &r) { return r.unit() == 3; });
     QVERIFY2(toSilent <= 1 + 3 + 6, qPrintable(QString::number(toSilent)));
     isSilent = false;
     int waited = 0;

@@ -57,7 +57,8 @@ void ModbusFramesTest::framesComeInAnyPieces()
     FrameReader reader;
     QList<QByteArray> seen;
     for (std::size_t at = 0; at < stream.size(); at += static_cast<std::size_t>(piece)) {
-        reader.append(std::span(stream).subspan(at).first(std::min(static_cast<std::size_t>(piece), stream.size() - at)));
+        reader.append(
+            std::span(stream).subspan(at).first(std::min(static_cast<std::size_t>(piece), stream.size() - at)));
         Frame frame;
         for (;;) {
             const auto status = reader.next(frame);
@@ -144,8 +145,8 @@ void ModbusFramesTest::requests()
     QFETCH(QList<int>, values);
     QFETCH(int, count);
     QFETCH(QByteArray, expected);
-    Request request{static_cast<Function>(function), static_cast<std::uint16_t>(address),
-                    static_cast<std::uint16_t>(count), {}};
+    Request request{
+        static_cast<Function>(function), static_cast<std::uint16_t>(address), static_cast<std::uint16_t>(count), {}};
     for (const int value : values)
         request.values.push_back(static_cast<std::uint16_t>(value));
     FrameBuffer buffer;

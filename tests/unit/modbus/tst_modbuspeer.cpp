@@ -3,6 +3,7 @@
 #include "channelfixture.h"
 
 #include <QModbusTcpServer>
+#include <QSignalSpy>
 #include <QTcpServer>
 #include <QTest>
 
@@ -15,6 +16,7 @@ class ModbusPeerTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void init();
+    void cleanup();
     void readsAllTables();
     void readsEveryTypeAndOrder();
     void writesEveryTypeAndOrder();
@@ -49,6 +51,14 @@ void ModbusPeerTest::init()
     m_server->setConnectionParameter(QModbusDevice::NetworkAddressParameter, QStringLiteral("127.0.0.1"));
     m_server->setConnectionParameter(QModbusDevice::NetworkPortParameter, m_port);
     QVERIFY(m_server->connectDevice());
+}
+
+// The server frees what belongs to a connection only when it sees it close.
+void ModbusPeerTest::cleanup()
+{
+    QSignalSpy closed(m_server.get(), &QModbusTcpServer::modbusClientDisconnected);
+    QTRY_VERIFY(!closed.isEmpty());
+    m_server.reset();
 }
 
 void ModbusPeerTest::readsAllTables()
@@ -95,7 +105,8 @@ std::vector<Case> cases()
             {RegisterType::Int64, Value(std::int64_t{-9007199254740993}), {0xFFDF, 0xFFFF, 0xFFFF, 0xFFFF}},
             {RegisterType::UInt64, Value(std::uint64_t{0xFEDCBA9876543210}), {0xFEDC, 0xBA98, 0x7654, 0x3210}},
             {RegisterType::Float32, Value(230.5), {0x4366, 0x8000}},
-            {RegisterType::Float64, Value(-0.1),
+            {RegisterType::Float64,
+             Value(-0.1),
              {static_cast<quint16>(real >> 48), static_cast<quint16>(real >> 32), static_cast<quint16>(real >> 16),
               static_cast<quint16>(real)}}};
 }

@@ -12,7 +12,10 @@ using Request = ScriptedDevice::Request;
 using State = WriteResult::State;
 
 namespace {
-QString holding(int address) { return QStringLiteral("holding:%1").arg(address); }
+QString holding(int address)
+{
+    return QStringLiteral("holding:%1").arg(address);
+}
 } // namespace
 
 class ModbusWritesTest : public QObject {
