@@ -193,11 +193,11 @@ QByteArray checkText(const std::vector<Bound> &bounds, const std::vector<Identit
     QByteArray out;
     for (const Bound &b : bounds) {
         const char *relation = b.kind == Bound::Kind::AtLeast ? ">=" : b.kind == Bound::Kind::AtMost ? "<=" : "=";
-        print(out, "%-64s %12.2f %2s %12.2f  %s\n", qPrintable(b.text), b.value, relation, b.limit,
+        print(out, "%-68s %12.2f %2s %12.2f  %s\n", qPrintable(b.text), b.value, relation, b.limit,
               b.isMet() ? "ok" : "MISSED");
     }
     for (const Identity &i : identities)
-        print(out, "%-64s %12" PRIu64 " %2s %12" PRIu64 "  %s\n", qPrintable(i.text), i.left, "=", i.right,
+        print(out, "%-68s %12" PRIu64 " %2s %12" PRIu64 "  %s\n", qPrintable(i.text), i.left, "=", i.right,
               i.holds() ? "ok" : "MISSED");
     return out;
 }

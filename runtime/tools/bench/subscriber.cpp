@@ -13,7 +13,7 @@ void Subscriber::open(quint16 brokerPort)
     MqttSettings settings;
     settings.host = QStringLiteral("127.0.0.1");
     settings.port = brokerPort;
-    settings.clientId = "gridloom-bench";
+    settings.clientId = "outside-subscriber"; // sinks are called gridloom-GATEWAY
     m_client = std::make_unique<MqttClient>(settings);
     connect(m_client.get(), &MqttClient::subscribed, this, [this](const QByteArray &, bool isGranted) {
         m_grants += isGranted ? 1 : 0;
