@@ -3,7 +3,6 @@
 #include "channelfixture.h"
 
 #include <QModbusTcpServer>
-#include <QSignalSpy>
 #include <QTcpServer>
 #include <QTest>
 
@@ -56,8 +55,9 @@ void ModbusPeerTest::init()
 // The server frees what belongs to a connection only when it sees it close.
 void ModbusPeerTest::cleanup()
 {
-    QSignalSpy closed(m_server.get(), &QModbusTcpServer::modbusClientDisconnected);
-    QTRY_VERIFY(!closed.isEmpty());
+    bool isClosed = false;
+    connect(m_server.get(), &QModbusTcpServer::modbusClientDisconnected, this, [&] { isClosed = true; });
+    QTRY_VERIFY(isClosed);
     m_server.reset();
 }
 
