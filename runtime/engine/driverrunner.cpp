@@ -72,8 +72,9 @@ std::optional<SteadyTime> DriverRunner::poll(SteadyTime now)
         const PollGroup &group = m_groups[index];
         const SteadyTime next = nextOnGrid(now, group.period, group.phase);
         const auto missed = static_cast<std::uint64_t>((next - due) / group.period - 1) * group.points.size();
-        m_missed.fetch_add(missed, std::memory_order_relaxed);
+        // In this order, and read in the other one: what is missed is never seen before it is offered.
         m_offered.fetch_add(group.points.size() + missed, std::memory_order_release);
+        m_missed.fetch_add(missed, std::memory_order_release);
         m_schedule.add(next, index);
         if (m_driver)
             m_driver->poll(group.points);

@@ -18,8 +18,10 @@ public:
     EventLoopWakeUp(const EventLoopWakeUp &) = delete;
     EventLoopWakeUp &operator=(const EventLoopWakeUp &) = delete;
 
-    /// Any thread.
+    /// Any thread, as long as this lives; without effect after stopListening().
     void notify() const;
+    /// In the loop's thread, before the loop ends: from here on this may be destroyed in any thread.
+    void stopListening() { m_notifier.reset(); }
 
 private:
     int m_fd;

@@ -93,7 +93,7 @@ void IoThread::stop()
                     runner->stop();
                 for (const auto &runner : m_runners)
                     runner->release();
-                m_wakeUp.reset();
+                m_wakeUp->stopListening(); // it stays: a producer may just be about to notify it
             },
             Qt::BlockingQueuedConnection);
     context->deleteLater();

@@ -51,8 +51,8 @@ private:
     std::unordered_map<PointHandle, DriverRunner *> m_runnerOf; ///< writable points
     BoundedQueue<Task> m_tasks{4096};
     std::vector<Task> m_taken;
-    // Created and destroyed in the thread.
     std::unique_ptr<EventLoopWakeUp> m_wakeUp;
+    // Created and destroyed in the thread.
     std::unique_ptr<QTimer> m_pollTimer;
     std::unique_ptr<QTimer> m_statisticsTimer;
 };

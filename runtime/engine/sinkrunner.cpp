@@ -66,7 +66,7 @@ void SinkRunner::stop()
                 m_retryTimer.reset();
                 m_sink->stop();
                 m_sink.reset();
-                m_wakeUp.reset();
+                m_wakeUp->stopListening(); // it stays: a producer may just be about to notify it
             },
             Qt::BlockingQueuedConnection);
     context->deleteLater();
