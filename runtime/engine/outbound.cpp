@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/outbound.h"
 
-#include "protocols/mqtt/topics.h"
+#include "core/topics.h"
 #include "engine/messages.h"
 #include "engine/triggerruns.h"
 

@@ -67,6 +67,8 @@ void StoreRunner::run()
             }
             nextSync = now + kSyncPeriod;
         }
+        for (const QString &fault : m_store->takeFaults())
+            m_inbox.pushAlways(StateFault{fault});
         {
             const std::lock_guard lock(m_statisticsMutex);
             m_statistics = m_store->statistics();

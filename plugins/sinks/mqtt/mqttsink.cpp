@@ -2,7 +2,7 @@
 #include "mqttsink.h"
 
 #include "core/json.h"
-#include "protocols/mqtt/topics.h"
+#include "core/topics.h"
 
 #include <QDateTime>
 

@@ -2,7 +2,7 @@
 #include "protocols/mqtt/mqttclient.h"
 
 #include "protocols/mqtt/mqttsession.h"
-#include "protocols/mqtt/topics.h"
+#include "core/topics.h"
 
 #include <QRandomGenerator>
 #include <QSocketNotifier>

@@ -15,7 +15,7 @@
 namespace gridloom {
 
 /// Points in one periodic MQTT message: makes a payload of 200 to 400 bytes.
-inline constexpr int kPointsPerPublication = 8;
+inline constexpr int kPointsPerPublication = 10;
 /// Inputs of one aggregation.
 inline constexpr int kInputsPerAggregation = 100;
 

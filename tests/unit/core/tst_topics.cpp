@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocols/mqtt/topics.h"
+#include "core/topics.h"
 
 #include <QTest>
 

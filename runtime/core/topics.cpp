@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topics: how names become MQTT topic levels (OASIS MQTT 3.1.1, 4.7 and 1.5.3). Pure and header-only: whoever builds a
-// topic needs no MQTT library.
-// Escaping: + # / % and every character a receiver may refuse (control characters and non-characters, 1.5.3) become
-// %XX, one per UTF-8 byte, upper-case hex. All else stays as it is, so readable names stay readable.
-#pragma once
-
-#include "core/result.h"
-
-#include <QByteArray>
-#include <QList>
-#include <QString>
-
-#include <optional>
+#include "core/topics.h"
 
 namespace gridloom {
 
-/// A topic is a UTF-8 string with a two-byte length (1.5.3).
-inline constexpr qsizetype kMaxTopicBytes = 65'535;
+namespace {
 
-namespace topicdetail {
-
-inline bool mustEscape(char32_t c)
+bool mustEscape(char32_t c)
 {
     if (c < 0x20 || (c >= 0x7F && c <= 0x9F)) // U+0000 must not, control characters should not occur (1.5.3)
         return true;
@@ -29,17 +14,16 @@ inline bool mustEscape(char32_t c)
     return c == U'+' || c == U'#' || c == U'/' || c == U'%';
 }
 
-inline int hexDigit(char c)
+int hexDigit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-} // namespace topicdetail
+} // namespace
 
-/// One topic level out of a name; "" only for an empty name. Lone surrogates become U+FFFD.
-inline QByteArray escapeLevel(const QString &name)
+QByteArray escapeLevel(const QString &name)
 {
     constexpr char kHex[] = "0123456789ABCDEF";
     QByteArray level;
@@ -47,7 +31,7 @@ inline QByteArray escapeLevel(const QString &name)
     for (const char32_t c : name.toUcs4()) {
         const bool isSurrogate = c >= 0xD800 && c <= 0xDFFF;
         const QByteArray utf8 = QString::fromUcs4(isSurrogate ? U"\uFFFD" : &c, 1).toUtf8();
-        if (!topicdetail::mustEscape(c)) {
+        if (!mustEscape(c)) {
             level += utf8;
             continue;
         }
@@ -61,9 +45,7 @@ inline QByteArray escapeLevel(const QString &name)
     return level;
 }
 
-/// The name that escapeLevel() turned into this level; nothing when it did not make it (a bare + # / %, wrong hex,
-/// bytes that are not UTF-8).
-inline std::optional<QString> unescapeLevel(const QByteArray &level)
+std::optional<QString> unescapeLevel(const QByteArray &level)
 {
     QByteArray utf8;
     utf8.reserve(level.size());
@@ -74,8 +56,8 @@ inline std::optional<QString> unescapeLevel(const QByteArray &level)
         }
         if (i + 2 >= level.size())
             return std::nullopt;
-        const int high = topicdetail::hexDigit(level[i + 1]);
-        const int low = topicdetail::hexDigit(level[i + 2]);
+        const int high = hexDigit(level[i + 1]);
+        const int low = hexDigit(level[i + 2]);
         if (high < 0 || low < 0)
             return std::nullopt;
         utf8 += static_cast<char>(high << 4 | low);
@@ -87,8 +69,7 @@ inline std::optional<QString> unescapeLevel(const QByteArray &level)
     return name;
 }
 
-/// May be published to: 1 to 65,535 bytes of UTF-8 without wildcard, control character or non-character.
-inline bool validTopic(const QByteArray &topic)
+bool validTopic(const QByteArray &topic)
 {
     if (topic.isEmpty() || topic.size() > kMaxTopicBytes)
         return false;
@@ -96,14 +77,13 @@ inline bool validTopic(const QByteArray &topic)
     if (text.toUtf8() != topic)
         return false;
     for (const char32_t c : text.toUcs4()) {
-        if (c != U'/' && c != U'%' && topicdetail::mustEscape(c))
+        if (c != U'/' && c != U'%' && mustEscape(c))
             return false;
     }
     return true;
 }
 
-/// Joins a prefix and names (escaped here) to a topic. Error "mqtt.topic": an empty name, or longer than 65,535 bytes.
-inline Result<QByteArray> makeTopic(const QByteArray &prefix, const QList<QString> &names)
+Result<QByteArray> makeTopic(const QByteArray &prefix, const QList<QString> &names)
 {
     QByteArray topic = prefix;
     for (const QString &name : names) {
@@ -124,8 +104,7 @@ inline Result<QByteArray> makeTopic(const QByteArray &prefix, const QList<QStrin
     return topic;
 }
 
-/// "gridloom/v1/{gateway}": everything of one gateway lies below it.
-inline QByteArray topicPrefix(const QString &gateway)
+QByteArray topicPrefix(const QString &gateway)
 {
     return "gridloom/v1/" + escapeLevel(gateway);
 }
