@@ -8,7 +8,7 @@ namespace gridloom {
 namespace {
 
 constexpr std::int64_t kLowest = 100;
-constexpr std::int64_t kHighest = 2'000;
+constexpr std::int64_t kHighest = 1'000;
 constexpr std::uint64_t kLongestStep = 5;
 /// A client that was away for long gets new values, but not by walking every missed step.
 constexpr std::int64_t kMostStepsAtOnce = 100;
