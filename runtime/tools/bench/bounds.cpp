@@ -28,8 +28,9 @@ std::vector<Bound> bounds(const RunResult &result)
     std::vector<Bound> all;
     const auto work = [&](const QString &name, Ledger Ledgers::*which, int perS) {
         const RunResult::Account a = result.account(which);
-        all.push_back({QStringLiteral("%1 offered, of target x seconds").arg(name), static_cast<double>(a.ledger.offered),
-                       Bound::Kind::AtLeast, kOfferedShare * result.target(perS)});
+        all.push_back({QStringLiteral("%1 offered, of target x seconds").arg(name),
+                       static_cast<double>(a.ledger.offered), Bound::Kind::AtLeast,
+                       kOfferedShare * result.target(perS)});
         all.push_back({QStringLiteral("%1 done, of those offered").arg(name), static_cast<double>(a.ledger.done),
                        Bound::Kind::Equal, static_cast<double>(a.ledger.offered + a.inFlightAtOpening)});
     };

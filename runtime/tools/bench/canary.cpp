@@ -29,9 +29,9 @@ Result<void> Canary::start(const QString &folder)
     const QByteArray path = QFile::encodeName(folder + QLatin1String("/canary"));
     m_file = ::open(path.constData(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     if (m_file < 0 || !writeBlock(m_file, 0))
-        return Error{QStringLiteral("bench.canary"), QStringLiteral("%1 cannot be written: %2")
-                                                         .arg(QFile::decodeName(path),
-                                                              QString::fromLocal8Bit(std::strerror(errno)))};
+        return Error{QStringLiteral("bench.canary"),
+                     QStringLiteral("%1 cannot be written: %2")
+                         .arg(QFile::decodeName(path), QString::fromLocal8Bit(std::strerror(errno)))};
     m_isStopping = false;
     m_writes.clear();
     m_thread = std::thread([this] { run(); });

@@ -72,9 +72,10 @@ QByteArray DemoView::alarms(const RuntimeStatus &status) const
         out += "  none\n";
     for (const QJsonValue &item : alarms) {
         const QJsonObject alarm = item.toObject();
-        const QByteArray row = (QLatin1String("  ") + padded(text(alarm, "severity"), 10) + padded(text(alarm, "name"), 26)
-                                + padded(text(alarm, "state"), 16) + text(alarm, "text"))
-                                   .toUtf8();
+        const QByteArray row =
+            (QLatin1String("  ") + padded(text(alarm, "severity"), 10) + padded(text(alarm, "name"), 26)
+             + padded(text(alarm, "state"), 16) + text(alarm, "text"))
+                .toUtf8();
         const bool isActive = text(alarm, "state") != QLatin1String("ReturnToNormalUnacknowledged");
         out += coloured(isActive ? kRed : kDim, row) + '\n';
     }
@@ -102,8 +103,8 @@ QByteArray DemoView::triggers(const RuntimeStatus &status) const
 
 QByteArray DemoView::accounts(const RuntimeStatus &status, std::uint64_t messages) const
 {
-    QByteArray out = coloured(kBold, "Accounts")
-        + "         offered      done    failed  timed out  discarded  in flight\n";
+    QByteArray out =
+        coloured(kBold, "Accounts") + "         offered      done    failed  timed out  discarded  in flight\n";
     for (const auto &[name, l] : status.ledgers.all()) {
         const QByteArray row = QStringLiteral("  %1%2%3%4%5%6%7")
                                    .arg(padded(QLatin1String(name.data(), static_cast<qsizetype>(name.size())), 13))
@@ -116,16 +117,17 @@ QByteArray DemoView::accounts(const RuntimeStatus &status, std::uint64_t message
                                    .toUtf8();
         out += (l.addsUp() ? row : coloured(kRed, row + "  does not add up")) + '\n';
     }
-    out += QStringLiteral("\n  From due to all effects confirmed: P50 %1 ms, P95 %2 ms, P99 %3 ms. "
-                          "Messages seen by the subscriber: %4\n"
-                          "  Rows stored: %5, skipped by policy: %6. Runtime: %7 MB, %8 threads\n")
-               .arg(milliseconds(status.trigger, 50), milliseconds(status.trigger, 95), milliseconds(status.trigger, 99))
-               .arg(messages)
-               .arg(status.store.rows)
-               .arg(status.store.skippedByPolicy)
-               .arg(static_cast<double>(status.process.rssKb) / 1024.0, 0, 'f', 1)
-               .arg(status.process.threads)
-               .toUtf8();
+    out +=
+        QStringLiteral("\n  From due to all effects confirmed: P50 %1 ms, P95 %2 ms, P99 %3 ms. "
+                       "Messages seen by the subscriber: %4\n"
+                       "  Rows stored: %5, skipped by policy: %6. Runtime: %7 MB, %8 threads\n")
+            .arg(milliseconds(status.trigger, 50), milliseconds(status.trigger, 95), milliseconds(status.trigger, 99))
+            .arg(messages)
+            .arg(status.store.rows)
+            .arg(status.store.skippedByPolicy)
+            .arg(static_cast<double>(status.process.rssKb) / 1024.0, 0, 'f', 1)
+            .arg(status.process.threads)
+            .toUtf8();
     return out;
 }
 

@@ -18,8 +18,14 @@ QString numbered(const char *prefix, int index)
 {
     return QStringLiteral("%1-%2").arg(QLatin1String(prefix)).arg(index + 1, 3, 10, QLatin1Char('0'));
 }
-QString deviceId(int device) { return numbered("bulk", device); }
-QString triggerId(int trigger) { return numbered("trigger", trigger); }
+QString deviceId(int device)
+{
+    return numbered("bulk", device);
+}
+QString triggerId(int trigger)
+{
+    return numbered("trigger", trigger);
+}
 
 QString typeName(RegisterType type)
 {
@@ -54,9 +60,10 @@ public:
         for (int t = 0; t < m_scenario.triggers(); ++t)
             trigger(t);
         sink();
-        put(QStringLiteral("stores/history.json"), {{QStringLiteral("id"), QStringLiteral("history")},
-                                                    {QStringLiteral("name"), QStringLiteral("History")},
-                                                    {QStringLiteral("store"), QStringLiteral("embedded")}});
+        put(QStringLiteral("stores/history.json"),
+            {{QStringLiteral("id"), QStringLiteral("history")},
+             {QStringLiteral("name"), QStringLiteral("History")},
+             {QStringLiteral("store"), QStringLiteral("embedded")}});
         return std::move(m_files);
     }
 
@@ -81,11 +88,11 @@ private:
             storage = {{QStringLiteral("mode"), QStringLiteral("onChange")},
                        {QStringLiteral("deadband"), 0},
                        {QStringLiteral("maxIntervalMs"), m_scenario.maxIntervalS * 1000}};
-        put(QStringLiteral("gridloom.json"), {{QStringLiteral("schema"), 1},
-                                              {QStringLiteral("site"), site},
-                                              {QStringLiteral("gateway"), identity(QStringLiteral("bench"),
-                                                                                   QStringLiteral("bench"))},
-                                              {QStringLiteral("storage"), storage}});
+        put(QStringLiteral("gridloom.json"),
+            {{QStringLiteral("schema"), 1},
+             {QStringLiteral("site"), site},
+             {QStringLiteral("gateway"), identity(QStringLiteral("bench"), QStringLiteral("bench"))},
+             {QStringLiteral("storage"), storage}});
     }
 
     void device(int d)
@@ -93,8 +100,9 @@ private:
         const QString id = deviceId(d);
         QJsonObject channel = identity(id, id);
         channel.insert(QStringLiteral("driver"), QStringLiteral("modbus"));
-        channel.insert(QStringLiteral("params"), QJsonObject{{QStringLiteral("host"), QStringLiteral("127.0.0.1")},
-                                                             {QStringLiteral("port"), m_ports.value(id)}});
+        channel.insert(QStringLiteral("params"),
+                       QJsonObject{{QStringLiteral("host"), QStringLiteral("127.0.0.1")},
+                                   {QStringLiteral("port"), m_ports.value(id)}});
         put(QStringLiteral("channels/%1.json").arg(id), channel);
 
         QJsonArray points;
@@ -141,7 +149,7 @@ private:
             QJsonArray inputs;
             for (int i = 0; i < kInputsPerAggregation; ++i) {
                 const int d = (2 * a + i / kPointsPerBulkDevice) % m_scenario.bulkDevices();
-                inputs.append(deviceId(d) + QLatin1Char('.') + bulkLayout(d)[i % kPointsPerBulkDevice].id);
+                inputs.append(deviceId(d) + QLatin1Char('.') + bulkLayout(d).at(i % kPointsPerBulkDevice).id);
             }
             QJsonObject mean = identity(numbered("mean", a), numbered("mean", a));
             mean.insert(QStringLiteral("inputs"), inputs);
@@ -232,8 +240,9 @@ private:
         }
         QJsonObject sink = identity(QStringLiteral("broker"), QStringLiteral("broker"));
         sink.insert(QStringLiteral("sink"), QStringLiteral("mqtt"));
-        sink.insert(QStringLiteral("params"), QJsonObject{{QStringLiteral("host"), QStringLiteral("127.0.0.1")},
-                                                          {QStringLiteral("port"), m_brokerPort}});
+        sink.insert(
+            QStringLiteral("params"),
+            QJsonObject{{QStringLiteral("host"), QStringLiteral("127.0.0.1")}, {QStringLiteral("port"), m_brokerPort}});
         // A run's own message is its MQTT alarm; a second one for each transition is no part of the task.
         sink.insert(QStringLiteral("alarms"), false);
         sink.insert(QStringLiteral("publications"), publications);

@@ -25,8 +25,8 @@ Machine describeMachine(const QString &folder)
     Machine m;
     m.cpu = cpuName();
     m.cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-    m.memoryMb = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))
-        / (1024 * 1024);
+    m.memoryMb = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES))
+        * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / (1024 * 1024);
     m.kernel = QSysInfo::kernelType() + QLatin1Char(' ') + QSysInfo::kernelVersion();
     m.system = QSysInfo::prettyProductName();
     m.fileSystem = QString::fromUtf8(QStorageInfo(folder).fileSystemType());

@@ -88,8 +88,9 @@ Result<std::uint64_t> countAlarmRows(const QString &recordsDb)
         sqlite3_prepare_v2(raw, "SELECT count(*) FROM alarm_transitions", -1, &rawStatement, nullptr);
     const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> statement(rawStatement, sqlite3_finalize);
     if (!statement || sqlite3_step(rawStatement) != SQLITE_ROW)
-        return Error{QStringLiteral("bench.records"), QStringLiteral("%1: alarm transitions could not be counted: %2")
-                                                          .arg(recordsDb, QString::fromUtf8(sqlite3_errmsg(raw)))};
+        return Error{QStringLiteral("bench.records"),
+                     QStringLiteral("%1: alarm transitions could not be counted: %2")
+                         .arg(recordsDb, QString::fromUtf8(sqlite3_errmsg(raw)))};
     return static_cast<std::uint64_t>(sqlite3_column_int64(rawStatement, 0));
 }
 

@@ -163,8 +163,7 @@ QByteArray reportText(const RunResult &result, const std::vector<Identity> &iden
     print(out, "  %-14s %9s %9s %9s %9s %9s %9s\n", "account", "offered", "done", "failed", "timedOut", "discarded",
           "inFlight");
     for (const auto &[name, l] : result.final.ledgers.all())
-        print(out,
-              "  %-14.*s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 "\n",
+        print(out, "  %-14.*s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 "\n",
               static_cast<int>(name.size()), name.data(), l.offered, l.done, l.failed, l.timedOut, l.discarded,
               l.inFlight);
     print(out, "\n  %-34s %9s %8s %8s %8s %8s %8s\n", "latency in ms", "n", "avg", "P50", "P95", "P99", "max");
@@ -177,8 +176,9 @@ QByteArray reportText(const RunResult &result, const std::vector<Identity> &iden
           result.use.runtimeCpuPercent, result.use.runtimeRssMb, result.use.runtimeThreads,
           result.use.deviceCpuPercent.avg, result.canaryMs.p95);
     const OutsideCounts &o = result.outside;
-    print(out, "  Counted outside: %" PRIu64 " reads, %" PRIu64 " writes, %" PRIu64 " messages, %" PRIu64
-               " rows (%" PRIu64 " by triggers), %" PRIu64 " alarm transitions\n",
+    print(out,
+          "  Counted outside: %" PRIu64 " reads, %" PRIu64 " writes, %" PRIu64 " messages, %" PRIu64 " rows (%" PRIu64
+          " by triggers), %" PRIu64 " alarm transitions\n",
           o.simReads, o.simWrites, o.subscriberMessages, o.storeRows, o.dbAggregationRows, o.dbAlarmRows);
     if (allHold(identities))
         print(out, "  All %zu accounts add up.\n", identities.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/bench/designgenerator.h"
 #include "tools/bench/demoview.h"
+#include "tools/bench/designgenerator.h"
 #include "tools/bench/measurement.h"
 #include "tools/bench/report.h"
 #include "tools/bench/run.h"

@@ -21,14 +21,20 @@ namespace {
 QList<ShownPoint> shownPoints()
 {
     const QString kW = QStringLiteral("kW");
-    return {{QStringLiteral("meter1.activePower"), kW},   {QStringLiteral("site.load"), kW},
-            {QStringLiteral("site.production"), kW},      {QStringLiteral("site.withoutBattery"), kW},
-            {QStringLiteral("pv1.activePower"), kW},      {QStringLiteral("pv2.activePower"), kW},
-            {QStringLiteral("battery1.activePower"), kW}, {QStringLiteral("battery1.setpoint"), kW},
+    return {{QStringLiteral("meter1.activePower"), kW},
+            {QStringLiteral("site.load"), kW},
+            {QStringLiteral("site.production"), kW},
+            {QStringLiteral("site.withoutBattery"), kW},
+            {QStringLiteral("pv1.activePower"), kW},
+            {QStringLiteral("pv2.activePower"), kW},
+            {QStringLiteral("battery1.activePower"), kW},
+            {QStringLiteral("battery1.setpoint"), kW},
             {QStringLiteral("battery1.soc"), QStringLiteral("%")},
             {QStringLiteral("demand.projected"), kW},
-            {QStringLiteral("ev1.activePower"), kW},      {QStringLiteral("ev1.currentLimit"), QStringLiteral("A")},
-            {QStringLiteral("ev2.activePower"), kW},      {QStringLiteral("ev2.currentLimit"), QStringLiteral("A")}};
+            {QStringLiteral("ev1.activePower"), kW},
+            {QStringLiteral("ev1.currentLimit"), QStringLiteral("A")},
+            {QStringLiteral("ev2.activePower"), kW},
+            {QStringLiteral("ev2.currentLimit"), QStringLiteral("A")}};
 }
 
 constexpr std::chrono::milliseconds kRedraw{900};

@@ -62,9 +62,8 @@ void readCounters(CounterReader &read, RuntimeStatus &s)
     s.requests = {count("requests.reads"), count("requests.readBacks"), count("requests.writes"),
                   count("requests.timeouts"), count("requests.exceptions")};
     s.mismatches = count("control.mismatch");
-    s.store = {count("store.samplesOffered"), count("store.rows"),    count("store.skippedByPolicy"),
-               count("store.lost"),           count("store.pending"), count("store.bytes"),
-               count("store.aggregationRows")};
+    s.store = {count("store.samplesOffered"), count("store.rows"),  count("store.skippedByPolicy"), count("store.lost"),
+               count("store.pending"),        count("store.bytes"), count("store.aggregationRows")};
     s.runsKept = count("records.runsKept");
     s.aggregationRuns = count("aggregationRuns");
     s.process = {count("process.cpuMs"), count("process.rssKb"), count("process.threads")};

@@ -12,8 +12,9 @@ Result<Scenario> parseScenario(const QByteArray &scenariosJson, const QString &i
     const QJsonObject all =
         QJsonDocument::fromJson(scenariosJson).object().value(QLatin1String("scenarios")).toObject();
     if (!all.contains(id))
-        return Error{QStringLiteral("bench.scenario"), QStringLiteral("there is no scenario \"%1\"; choose one of %2")
-                                                           .arg(id, all.keys().join(QStringLiteral(", ")))};
+        return Error{QStringLiteral("bench.scenario"),
+                     QStringLiteral("there is no scenario \"%1\"; choose one of %2")
+                         .arg(id, all.keys().join(QStringLiteral(", ")))};
     const QJsonObject json = all.value(id).toObject();
     const auto number = [&json](const char *key) { return json.value(QLatin1String(key)).toInt(); };
     Scenario s;

@@ -15,7 +15,7 @@ inline constexpr int kPointsPerBulkDevice = 50;
 inline constexpr int kFastRunsPerSecond = 10;
 
 struct Scenario {
-    QString id;              ///< "S2.5"
+    QString id; ///< "S2.5"
     int pointsPerS = 0;
     int aggregations = 0;
     int regularTriggers = 0; ///< one run per second each: half Periodic, half OnChange

@@ -108,11 +108,11 @@ Result<void> Session::startSimulator(const Setup &setup)
     const QString scenario = m_folder.filePath(QStringLiteral("simulation.json"));
     if (auto written = writeFile(scenario, setup.simulation); !written)
         return written;
-    const auto started = m_simulator.start(
-        m_binFolder + QLatin1String("/gridloom-sim"),
-        {QStringLiteral("--scenario"), scenario, QStringLiteral("--port-file"),
-         m_folder.filePath(QStringLiteral("ports.json")), QStringLiteral("--report"),
-         m_folder.filePath(QStringLiteral("sim-report.json")), QStringLiteral("--speed"), QString::number(setup.speed)});
+    const auto started = m_simulator.start(m_binFolder + QLatin1String("/gridloom-sim"),
+                                           {QStringLiteral("--scenario"), scenario, QStringLiteral("--port-file"),
+                                            m_folder.filePath(QStringLiteral("ports.json")), QStringLiteral("--report"),
+                                            m_folder.filePath(QStringLiteral("sim-report.json")),
+                                            QStringLiteral("--speed"), QString::number(setup.speed)});
     return started ? m_simulator.waitForOutput("ready", kReady) : started;
 }
 
@@ -144,9 +144,10 @@ Result<void> Session::startRuntime(const Setup &setup)
             return written;
 
     const QString socket = m_folder.filePath(QStringLiteral("status"));
-    QStringList arguments{QStringLiteral("--design"),        designFolder, QStringLiteral("--state-dir"), stateFolder(),
-                          QStringLiteral("--status-socket"), socket,       QStringLiteral("--report"),
-                          m_folder.filePath(QStringLiteral("report.json"))};
+    QStringList arguments{QStringLiteral("--design"),        designFolder,
+                          QStringLiteral("--state-dir"),     stateFolder(),
+                          QStringLiteral("--status-socket"), socket,
+                          QStringLiteral("--report"),        m_folder.filePath(QStringLiteral("report.json"))};
     if (setup.speed != 1)
         arguments << QStringLiteral("--speed") << QString::number(setup.speed);
     if (!setup.statusPoints.isEmpty())
@@ -174,8 +175,8 @@ Result<Session::Ending> Session::finish()
         return stopped.error();
     m_broker.stop();
 
-    const auto rows = countStoreRowsApart(m_binFolder + QLatin1String("/gridloom-bench"),
-                                          stateFolder() + QLatin1String("/history"));
+    const auto rows =
+        countStoreRowsApart(m_binFolder + QLatin1String("/gridloom-bench"), stateFolder() + QLatin1String("/history"));
     if (!rows)
         return rows.error();
     ending.outside.storeRows = rows.value().rows;

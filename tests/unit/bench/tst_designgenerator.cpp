@@ -37,8 +37,8 @@ Scenario DesignGeneratorTest::scenario(const QString &id)
 std::map<QString, QJsonObject> DesignGeneratorTest::manifests()
 {
     std::map<QString, QJsonObject> all;
-    for (const QString &plugin : {QStringLiteral("driver/modbus"), QStringLiteral("sink/mqtt"),
-                                  QStringLiteral("store/embedded")}) {
+    for (const QString &plugin :
+         {QStringLiteral("driver/modbus"), QStringLiteral("sink/mqtt"), QStringLiteral("store/embedded")}) {
         QFile file(QStringLiteral(GRIDLOOM_SOURCE_DIR "/plugins/%1/plugin.json")
                        .arg(QString(plugin).replace(QLatin1Char('/'), QLatin1String("s/"))));
         if (file.open(QIODevice::ReadOnly))
@@ -92,7 +92,8 @@ void DesignGeneratorTest::checkPoints(const Scenario &s, const Design &design)
                 continue;
             ++reads;
             QCOMPARE(p.period, Milliseconds(1000));
-            QCOMPARE(p.storage.mode, s.isRealTimeStorage ? StoragePolicy::Mode::RealTime : StoragePolicy::Mode::OnChange);
+            QCOMPARE(p.storage.mode,
+                     s.isRealTimeStorage ? StoragePolicy::Mode::RealTime : StoragePolicy::Mode::OnChange);
         }
     QCOMPARE(reads, s.pointsPerS);
     QCOMPARE(design.channels.size(), std::size_t(s.pointsPerS / 50));
@@ -148,7 +149,9 @@ void DesignGeneratorTest::checkTriggers(const Scenario &s, const Design &design)
             }
         }
         const QString publish = QStringLiteral("mqtt.publish(\"");
-        topics.insert(trigger.script.mid(trigger.script.indexOf(publish) + publish.size()).section(QLatin1Char('"'), 0, 0).toUtf8());
+        topics.insert(trigger.script.mid(trigger.script.indexOf(publish) + publish.size())
+                          .section(QLatin1Char('"'), 0, 0)
+                          .toUtf8());
     }
     QCOMPARE(fast, s.fastTriggers);
     QCOMPARE(slow, s.regularTriggers / 2);
@@ -160,8 +163,10 @@ void DesignGeneratorTest::checkTriggers(const Scenario &s, const Design &design)
 
 void DesignGeneratorTest::simulationServesEverySetpoint()
 {
-    const QJsonArray devices =
-        QJsonDocument::fromJson(generateSimulation(scenario(QStringLiteral("S1")))).object().value(QLatin1String("devices")).toArray();
+    const QJsonArray devices = QJsonDocument::fromJson(generateSimulation(scenario(QStringLiteral("S1"))))
+                                   .object()
+                                   .value(QLatin1String("devices"))
+                                   .toArray();
     QCOMPARE(devices.size(), 10);
     QCOMPARE(devices[0].toObject().value(QLatin1String("setpoints")).toInt(), 1);
     QSet<QString> ids;

@@ -23,7 +23,8 @@ namespace {
 
 const DesignDocument kDesign{
     {"gridloom.json", "{\"schema\":1}"},
-    {"channels/bus1.json", R"({"id":"bus1","driver":"modbus","params":{"host":"10.0.0.5","port":502,"timeoutMs":700}})"},
+    {"channels/bus1.json",
+     R"({"id":"bus1","driver":"modbus","params":{"host":"10.0.0.5","port":502,"timeoutMs":700}})"},
     {"channels/bus2.json", R"({"id":"bus2","driver":"modbus","params":{"host":"10.0.0.6"}})"},
     {"channels/host.json", R"({"id":"host","driver":"sysinfo"})"},
     {"devices/meter1.json", R"({"id":"meter1","channel":"bus1"})"},
@@ -48,20 +49,21 @@ QByteArray scenarios()
 
 void DesignPatchTest::portsFollowTheDevices()
 {
-    const QHash<QString, int> ports{{QStringLiteral("meter1"), 15021},
-                                    {QStringLiteral("ev1"), 15022},
-                                    {QStringLiteral("ev2"), 15022}};
+    const QHash<QString, int> ports{
+        {QStringLiteral("meter1"), 15021}, {QStringLiteral("ev1"), 15022}, {QStringLiteral("ev2"), 15022}};
     const auto patched = patchAddresses(kDesign, ports, 18830);
     QVERIFY(patched.ok());
     const DesignDocument &design = patched.value();
-    QCOMPARE(params(design, "channels/bus1.json"), (QJsonObject{{QStringLiteral("host"), QStringLiteral("127.0.0.1")},
-                                                                {QStringLiteral("port"), 15021},
-                                                                {QStringLiteral("timeoutMs"), 700}}));
+    QCOMPARE(params(design, "channels/bus1.json"),
+             (QJsonObject{{QStringLiteral("host"), QStringLiteral("127.0.0.1")},
+                          {QStringLiteral("port"), 15021},
+                          {QStringLiteral("timeoutMs"), 700}}));
     QCOMPARE(params(design, "channels/bus2.json").value(QLatin1String("port")).toInt(), 15022);
     QCOMPARE(params(design, "channels/host.json"), QJsonObject());
-    QCOMPARE(params(design, "sinks/broker.json"), (QJsonObject{{QStringLiteral("host"), QStringLiteral("127.0.0.1")},
-                                                               {QStringLiteral("port"), 18830},
-                                                               {QStringLiteral("clientId"), QStringLiteral("x")}}));
+    QCOMPARE(params(design, "sinks/broker.json"),
+             (QJsonObject{{QStringLiteral("host"), QStringLiteral("127.0.0.1")},
+                          {QStringLiteral("port"), 18830},
+                          {QStringLiteral("clientId"), QStringLiteral("x")}}));
     for (const char *untouched : {"gridloom.json", "devices/meter1.json", "devices/site.json"})
         QCOMPARE(design.at(untouched), kDesign.at(untouched));
 }

@@ -31,7 +31,8 @@ QByteArray segment(int rows)
     encoder.tables(1, {{{"meter1.power", "meter1.power", "kW"}}, {"shaving"}});
     encoder.beginRows(1);
     for (int i = 0; i < rows; ++i)
-        encoder.row({0, Quality::Good, Value(i), 1'785'542'400'000 + i, i % 3 == 0 ? 0 : -1, static_cast<std::uint64_t>(i)});
+        encoder.row(
+            {0, Quality::Good, Value(i), 1'785'542'400'000 + i, i % 3 == 0 ? 0 : -1, static_cast<std::uint64_t>(i)});
     encoder.endRows();
     return bytes;
 }
@@ -75,8 +76,9 @@ void OutsideTest::alarmRowsAreCounted()
     const QString path = folder.filePath(QStringLiteral("records.db"));
     QProcess sqlite;
     sqlite.start(QStringLiteral("sqlite3"),
-                 {path, QStringLiteral("PRAGMA journal_mode=WAL; CREATE TABLE alarm_transitions(number INTEGER, state TEXT);"
-                                       "INSERT INTO alarm_transitions VALUES(1,'a'),(2,'b'),(3,'c');")});
+                 {path,
+                  QStringLiteral("PRAGMA journal_mode=WAL; CREATE TABLE alarm_transitions(number INTEGER, state TEXT);"
+                                 "INSERT INTO alarm_transitions VALUES(1,'a'),(2,'b'),(3,'c');")});
     QVERIFY(sqlite.waitForFinished());
     QCOMPARE(sqlite.exitCode(), 0);
     QCOMPARE(countAlarmRows(path).value(), std::uint64_t(3));

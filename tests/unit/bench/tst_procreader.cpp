@@ -24,7 +24,8 @@ private Q_SLOTS:
 
 void ProcReaderTest::recordedTextsAreRead()
 {
-    const auto cpu = parseDeviceCpu("cpu  10132153 290696 3084719 46828483 16683 9 25195 7 175628 11\ncpu0 1 2 3 4 5\n");
+    const auto cpu =
+        parseDeviceCpu("cpu  10132153 290696 3084719 46828483 16683 9 25195 7 175628 11\ncpu0 1 2 3 4 5\n");
     QVERIFY(cpu);
     QCOMPARE(cpu->busy, std::uint64_t(10132153 + 290696 + 3084719 + 9 + 25195 + 7));
     QCOMPARE(cpu->ioWait, std::uint64_t(16683));

@@ -53,8 +53,10 @@ void ReconcileTest::everyBrokenNumberIsFound_data()
     const QString aggregationRows = QStringLiteral("dbAggregationRows = aggregationRows");
 
     row("a sample vanished", [](auto &s, auto &) { ++s.ledgers.points.offered; }, {sum.arg(QStringLiteral("points"))});
-    row("a run counted twice", [](auto &s, auto &) { ++s.ledgers.triggers.done; }, {sum.arg(QStringLiteral("triggers"))});
-    row("a command without end", [](auto &s, auto &) { ++s.ledgers.control.offered; }, {sum.arg(QStringLiteral("control"))});
+    row("a run counted twice", [](auto &s, auto &) { ++s.ledgers.triggers.done; },
+        {sum.arg(QStringLiteral("triggers"))});
+    row("a command without end", [](auto &s, auto &) { ++s.ledgers.control.offered; },
+        {sum.arg(QStringLiteral("control"))});
     row("a publication lost", [](auto &s, auto &) { --s.ledgers.publications.done; },
         {sum.arg(QStringLiteral("publications"))});
     row("store loses silently", [](auto &s, auto &) { --s.store.lost; }, {samples});

@@ -160,18 +160,45 @@ void RunResultTest::smallGatewayBoundsOnlyAtS35()
 void RunResultTest::jsonHoldsWhatIsPromised()
 {
     const RunResult r = perfectRun();
-    const auto json =
-        QJsonDocument::fromJson(reportJson(r, reconcile(r.final, fittingCounts()))).object();
-    for (const char *path :
-         {"ledger.points.offered", "ledger.triggers.done", "ledger.control.failed", "ledger.mqtt.timedOut",
-          "ledger.alarms.discarded", "attainment.trigger", "attainment.mqtt", "latencyMs.trigger.p95",
-          "latencyMs.triggerIssued.p50", "latencyMs.mqtt.p99", "store.samplesOffered", "store.rows",
-          "store.skippedByPolicy", "store.lost", "store.pending", "store.bytes", "requests.reads", "requests.readBacks",
-          "requests.writes", "outside.simReads", "outside.simWrites", "outside.subscriberMessages",
-          "outside.dbAggregationRows", "outside.dbAlarmRows", "runtime.cpuPercentOfOneCore", "runtime.rssMb",
-          "runtime.threads", "device.cpuPercent.avg", "device.cpuPercent.peak", "device.memoryMb.p95",
-          "canary.fdatasyncMs.p95", "canary.fdatasyncMs.max", "samplerTimeouts", "recordsKept", "seconds",
-          "machine.cores", "window.seconds", "window.ledger.triggers.offered"}) {
+    const auto json = QJsonDocument::fromJson(reportJson(r, reconcile(r.final, fittingCounts()))).object();
+    for (const char *path : {"ledger.points.offered",
+                             "ledger.triggers.done",
+                             "ledger.control.failed",
+                             "ledger.mqtt.timedOut",
+                             "ledger.alarms.discarded",
+                             "attainment.trigger",
+                             "attainment.mqtt",
+                             "latencyMs.trigger.p95",
+                             "latencyMs.triggerIssued.p50",
+                             "latencyMs.mqtt.p99",
+                             "store.samplesOffered",
+                             "store.rows",
+                             "store.skippedByPolicy",
+                             "store.lost",
+                             "store.pending",
+                             "store.bytes",
+                             "requests.reads",
+                             "requests.readBacks",
+                             "requests.writes",
+                             "outside.simReads",
+                             "outside.simWrites",
+                             "outside.subscriberMessages",
+                             "outside.dbAggregationRows",
+                             "outside.dbAlarmRows",
+                             "runtime.cpuPercentOfOneCore",
+                             "runtime.rssMb",
+                             "runtime.threads",
+                             "device.cpuPercent.avg",
+                             "device.cpuPercent.peak",
+                             "device.memoryMb.p95",
+                             "canary.fdatasyncMs.p95",
+                             "canary.fdatasyncMs.max",
+                             "samplerTimeouts",
+                             "recordsKept",
+                             "seconds",
+                             "machine.cores",
+                             "window.seconds",
+                             "window.ledger.triggers.offered"}) {
         QJsonValue at = json;
         for (const QString &key : QString::fromLatin1(path).split(QLatin1Char('.')))
             at = at.toObject().value(key);
@@ -180,8 +207,15 @@ void RunResultTest::jsonHoldsWhatIsPromised()
     // Not built yet: absent, not zero.
     QVERIFY(!json.value(QLatin1String("ledger")).toObject().contains(QLatin1String("coordination")));
     QVERIFY(!json.value(QLatin1String("attainment")).toObject().contains(QLatin1String("coordination")));
-    QCOMPARE(json.value(QLatin1String("window")).toObject().value(QLatin1String("ledger")).toObject()
-                 .value(QLatin1String("triggers")).toObject().value(QLatin1String("offered")).toInt(), 2400);
+    QCOMPARE(json.value(QLatin1String("window"))
+                 .toObject()
+                 .value(QLatin1String("ledger"))
+                 .toObject()
+                 .value(QLatin1String("triggers"))
+                 .toObject()
+                 .value(QLatin1String("offered"))
+                 .toInt(),
+             2400);
 }
 
 QTEST_APPLESS_MAIN(RunResultTest)
