@@ -57,7 +57,7 @@ QByteArray DemoView::values(const RuntimeStatus &status) const
         const QString quality = text(value, "q");
         const bool isGood = quality == QLatin1String("Good");
         const QByteArray cell = (padded(point.name, 23) + valueText(value.value(QLatin1String("v"))).rightJustified(9)
-                                 + QLatin1Char(' ') + padded(isGood ? point.unit : quality, 9))
+                                 + QLatin1Char(' ') + padded(isGood ? point.unit : quality, 14))
                                     .toUtf8();
         out += "  " + (isGood ? cell : coloured(kYellow, cell)) + (++column % 2 == 0 ? "\n" : "");
     }
@@ -73,7 +73,7 @@ QByteArray DemoView::alarms(const RuntimeStatus &status) const
     for (const QJsonValue &item : alarms) {
         const QJsonObject alarm = item.toObject();
         const QByteArray row =
-            (QLatin1String("  ") + padded(text(alarm, "severity"), 10) + padded(text(alarm, "name"), 26)
+            (QLatin1String("  ") + padded(text(alarm, "severity"), 12) + padded(text(alarm, "name"), 26)
              + padded(text(alarm, "state"), 16) + text(alarm, "text"))
                 .toUtf8();
         const bool isActive = text(alarm, "state") != QLatin1String("ReturnToNormalUnacknowledged");
@@ -84,12 +84,12 @@ QByteArray DemoView::alarms(const RuntimeStatus &status) const
 
 QByteArray DemoView::triggers(const RuntimeStatus &status) const
 {
-    QByteArray out = coloured(kBold, "Triggers") + "                          runs    failed  timed out   skipped\n";
+    QByteArray out = coloured(kBold, "Triggers") + "                                runs    failed  timed out   skipped\n";
     const QJsonArray triggers = status.json.value(QLatin1String("triggers")).toArray();
     for (const QJsonValue &item : triggers) {
         const QJsonObject trigger = item.toObject();
         const QByteArray row = QStringLiteral("  %1%2%3%4%5")
-                                   .arg(padded(text(trigger, "name"), 26))
+                                   .arg(padded(text(trigger, "name"), 32))
                                    .arg(count(trigger, "runs"), 10)
                                    .arg(count(trigger, "failed"), 10)
                                    .arg(count(trigger, "timedOut"), 11)
