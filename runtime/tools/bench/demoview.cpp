@@ -84,7 +84,8 @@ QByteArray DemoView::alarms(const RuntimeStatus &status) const
 
 QByteArray DemoView::triggers(const RuntimeStatus &status) const
 {
-    QByteArray out = coloured(kBold, "Triggers") + "                                runs    failed  timed out   skipped\n";
+    QByteArray out =
+        coloured(kBold, "Triggers") + "                                runs    failed  timed out   skipped\n";
     const QJsonArray triggers = status.json.value(QLatin1String("triggers")).toArray();
     for (const QJsonValue &item : triggers) {
         const QJsonObject trigger = item.toObject();
