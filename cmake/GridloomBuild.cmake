@@ -83,6 +83,8 @@ function(gridloom_plugin kind id)
     set(target gridloom_${kind}_${id})
     add_library(${target} MODULE ${A_SOURCES})
     target_link_libraries(${target} PRIVATE gridloom::sdk ${A_USES})
+    # Also a plugin that calls no function of libgridloom names it: the SONAME is the number of the SDK's API.
+    target_link_options(${target} PRIVATE LINKER:--no-as-needed)
     set_target_properties(${target} PROPERTIES
         PREFIX "" OUTPUT_NAME "lib${id}"
         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${GRIDLOOM_PLUGIN_DIR}/${kind}s/${id}
