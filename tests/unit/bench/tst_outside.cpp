@@ -110,9 +110,9 @@ void OutsideTest::subscriberCountsWhatTheBrokerDelivers()
 
     QProcess publisher;
     publisher.start(QStringLiteral("mosquitto_pub"),
-                    {QStringLiteral("-p"), QString::number(broker.port()), QStringLiteral("-t"),
-                     QStringLiteral("gridloom/v1/gw1/telemetry"), QStringLiteral("-q"), QStringLiteral("1"),
-                     QStringLiteral("-l")});
+                    {QStringLiteral("-h"), QStringLiteral("127.0.0.1"), QStringLiteral("-p"),
+                     QString::number(broker.port()), QStringLiteral("-t"), QStringLiteral("gridloom/v1/gw1/telemetry"),
+                     QStringLiteral("-q"), QStringLiteral("1"), QStringLiteral("-l")});
     QVERIFY(publisher.waitForStarted());
     for (int i = 0; i < 500; ++i)
         publisher.write("{\"id\":" + QByteArray::number(i % 400) + "}\n");
