@@ -77,8 +77,6 @@ void StoreRunner::run()
             break;
     }
     m_store->close();
-    const std::lock_guard lock(m_statisticsMutex);
-    m_statistics = m_store->statistics();
 }
 
 void StoreRunner::appendBatch(Batch &batch)
