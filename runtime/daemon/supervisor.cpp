@@ -50,7 +50,10 @@ Result<void> Supervisor::start()
         options.watched.push_back(*point);
     }
     m_engine = std::make_unique<Engine>(m_design, *m_clock, m_records, std::move(options));
-    return m_engine->start();
+    Result<void> started = m_engine->start();
+    if (!started)
+        m_records.close(); // it reports to the engine, which goes first
+    return started;
 }
 
 void Supervisor::stop()

@@ -68,7 +68,16 @@ QList<Error> IoThread::start(const PluginHost &plugins)
 
 void IoThread::write(const WriteRequest &request)
 {
-    m_tasks.pushAlways(request);
+    if (m_runnerOf.contains(request.point)) {
+        m_tasks.pushAlways(request);
+        return;
+    }
+    m_inbox.pushAlways(WriteFinished{request.id,
+                                     {WriteResult::State::Rejected,
+                                      {},
+                                      {QStringLiteral("driver.disabled"),
+                                       QStringLiteral("The channel of this output is switched off in the design.")}},
+                                     m_clock.steadyNow()});
 }
 
 void IoThread::stopPolling()

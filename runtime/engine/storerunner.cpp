@@ -11,6 +11,7 @@ namespace {
 Q_LOGGING_CATEGORY(lcStore, "gridloom.store")
 // Telemetry may lose so much by a power cut.
 constexpr std::chrono::seconds kSyncPeriod{1};
+constexpr std::chrono::seconds kOpenAgain{5};
 }
 
 StoreRunner::StoreRunner(std::unique_ptr<Store> store, EngineInbox &inbox, const Clock &clock)
@@ -23,12 +24,27 @@ StoreRunner::~StoreRunner()
     stop();
 }
 
-Result<void> StoreRunner::start(const QJsonObject &params, const QString &folder, const QList<Series> &series,
-                                const QList<QString> &triggers)
+void StoreRunner::start(Opening opening)
 {
-    const Result<void> opened = m_store->open(params, folder, series, triggers);
-    if (opened)
-        m_thread = std::thread([this] { run(); });
+    m_opening = std::move(opening);
+    m_thread = std::thread([this] { run(); });
+}
+
+Result<void> StoreRunner::openStore()
+{
+    const auto now = std::chrono::steady_clock::now();
+    if (m_isOpen)
+        return {};
+    if (now < m_nextOpening)
+        return m_openingError;
+    m_nextOpening = now + kOpenAgain;
+    const Result<void> opened =
+            m_store->open(m_opening.params, m_opening.folder, m_opening.series, m_opening.triggers);
+    m_isOpen = opened.ok();
+    if (!opened) {
+        m_openingError = opened.error();
+        qCWarning(lcStore).noquote() << m_openingError.message;
+    }
     return opened;
 }
 
@@ -48,6 +64,7 @@ StoreStatistics StoreRunner::statistics() const
 void StoreRunner::run()
 {
     ::pthread_setname_np(::pthread_self(), "store");
+    (void)openStore(); // a failure is the answer to the first rows
     std::vector<Batch> batches;
     auto nextSync = std::chrono::steady_clock::now() + kSyncPeriod;
     for (;;) {
@@ -76,12 +93,14 @@ void StoreRunner::run()
         if (isLast)
             break;
     }
-    m_store->close();
+    if (m_isOpen)
+        m_store->close();
 }
 
 void StoreRunner::appendBatch(Batch &batch)
 {
-    const Result<void> appended = m_store->append(batch.rows);
+    const Result<void> opened = openStore();
+    const Result<void> appended = opened ? m_store->append(batch.rows) : opened;
     RowsStored event;
     event.rows = batch.rows.size();
     event.runs = std::move(batch.runs);

@@ -25,9 +25,16 @@ public:
     StoreRunner(std::unique_ptr<Store> store, EngineInbox &inbox, const Clock &clock);
     ~StoreRunner();
 
-    /// Opens the store (blocking) and starts the thread.
-    Result<void> start(const QJsonObject &params, const QString &folder, const QList<Series> &series,
-                       const QList<QString> &triggers);
+    /// What the store is opened with.
+    struct Opening {
+        QJsonObject params;
+        QString folder;
+        QList<Series> series;
+        QList<QString> triggers;
+    };
+    /// Starts the thread, which opens the store. One that cannot be opened (disk away, read-only) stops nothing else: its
+    /// rows are answered as lost, with the reason, and it is tried again every few seconds.
+    void start(Opening opening);
     /// Engine thread. False when the queue is full: the batch is lost.
     bool append(Batch batch) { return m_queue.push(std::move(batch)); }
     /// Appends what waits, syncs, closes. Idempotent.
@@ -37,6 +44,7 @@ public:
 
 private:
     void run();
+    Result<void> openStore();
     void appendBatch(Batch &batch);
 
     std::unique_ptr<Store> m_store;
@@ -46,6 +54,11 @@ private:
     std::thread m_thread;
     mutable std::mutex m_statisticsMutex;
     StoreStatistics m_statistics;
+    // The store thread only.
+    Opening m_opening;
+    bool m_isOpen = false;
+    std::chrono::steady_clock::time_point m_nextOpening{};
+    Error m_openingError;
     bool m_hasUnsynced = false;
 };
 

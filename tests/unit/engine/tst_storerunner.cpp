@@ -13,10 +13,13 @@ public:
         std::atomic<int> syncs{0};
         std::atomic<int> closes{0};
         std::atomic<bool> isFull{false};
+        std::atomic<bool> isAway{false};
     };
     explicit FakeStore(Log &log) : m_log(log) {}
     Result<void> open(const QJsonObject &, const QString &, const QList<Series> &, const QList<QString> &) override
     {
+        if (m_log.isAway)
+            return Error{QStringLiteral("store.away"), QStringLiteral("no such disk")};
         return {};
     }
     Result<void> append(std::span<const HistoryRow> rows) override
@@ -48,6 +51,7 @@ class StoreRunnerTest : public QObject {
 private Q_SLOTS:
     void everyBatchIsAnsweredOnce();
     void aRefusedBatchIsNotStored();
+    void aStoreThatCannotBeOpenedLosesRowsAndSaysSo();
     void stopAppendsWhatWaitsAndSyncs();
 };
 
@@ -57,7 +61,7 @@ void StoreRunnerTest::everyBatchIsAnsweredOnce()
     EngineInbox inbox(16);
     const SystemClock clock;
     StoreRunner runner(std::make_unique<FakeStore>(log), inbox, clock);
-    QVERIFY(runner.start({}, {}, {}, {}).ok());
+    runner.start({});
     QVERIFY(runner.append({std::vector<HistoryRow>(3), {7}}));
     QTRY_COMPARE(inbox.size(), std::size_t(1));
     std::vector<EngineEvent> events;
@@ -76,7 +80,7 @@ void StoreRunnerTest::aRefusedBatchIsNotStored()
     EngineInbox inbox(16);
     const SystemClock clock;
     StoreRunner runner(std::make_unique<FakeStore>(log), inbox, clock);
-    QVERIFY(runner.start({}, {}, {}, {}).ok());
+    runner.start({});
     QVERIFY(runner.append({std::vector<HistoryRow>(3), {}}));
     QTRY_COMPARE(inbox.size(), std::size_t(1));
     std::vector<EngineEvent> events;
@@ -85,13 +89,30 @@ void StoreRunnerTest::aRefusedBatchIsNotStored()
     QCOMPARE(std::get<RowsStored>(events[0]).error, QStringLiteral("disk full"));
 }
 
+void StoreRunnerTest::aStoreThatCannotBeOpenedLosesRowsAndSaysSo()
+{
+    FakeStore::Log log;
+    log.isAway = true;
+    EngineInbox inbox(16);
+    const SystemClock clock;
+    StoreRunner runner(std::make_unique<FakeStore>(log), inbox, clock);
+    runner.start({});
+    QVERIFY(runner.append({std::vector<HistoryRow>(3), {}}));
+    QTRY_COMPARE(inbox.size(), std::size_t(1));
+    std::vector<EngineEvent> events;
+    inbox.drain(events);
+    QVERIFY(!std::get<RowsStored>(events[0]).isStored);
+    QCOMPARE(std::get<RowsStored>(events[0]).error, QStringLiteral("no such disk"));
+    QCOMPARE(log.rows.load(), std::size_t(0));
+}
+
 void StoreRunnerTest::stopAppendsWhatWaitsAndSyncs()
 {
     FakeStore::Log log;
     EngineInbox inbox(16);
     const SystemClock clock;
     StoreRunner runner(std::make_unique<FakeStore>(log), inbox, clock);
-    QVERIFY(runner.start({}, {}, {}, {}).ok());
+    runner.start({});
     for (int i = 0; i < 10; ++i)
         QVERIFY(runner.append({std::vector<HistoryRow>(1), {}}));
     runner.stop();
