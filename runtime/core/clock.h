@@ -22,6 +22,8 @@ public:
     virtual WallTime wallNow() const = 0;
     /// How long to wait in real time until so much of this clock has passed.
     virtual Nanoseconds realDuration(Nanoseconds ofThisClock) const { return ofThisClock; }
+    /// How much of this clock passes in so much real time.
+    virtual Nanoseconds clockDuration(Nanoseconds ofRealTime) const { return ofRealTime; }
 };
 
 /// The machine's clocks.
@@ -49,6 +51,10 @@ public:
     Nanoseconds realDuration(Nanoseconds d) const override
     {
         return Nanoseconds(static_cast<Nanoseconds::rep>(static_cast<double>(d.count()) / m_speed));
+    }
+    Nanoseconds clockDuration(Nanoseconds d) const override
+    {
+        return Nanoseconds(static_cast<Nanoseconds::rep>(static_cast<double>(d.count()) * m_speed));
     }
 
 private:

@@ -47,7 +47,7 @@ QString environmentName(const char *key)
 
 QString numberFault(const Options &options, bool isSpeedNumber, bool isCommitNumber)
 {
-    if (!isSpeedNumber || options.speed < 0.1 || options.speed > 1000)
+    if (!isSpeedNumber || !(options.speed >= 0.1 && options.speed <= 1000)) // also refuses nan
         return QStringLiteral("--speed must be a number from 0.1 to 1000.");
     if (!isCommitNumber || options.durableCommitMs < 0 || options.durableCommitMs > 1'000)
         return QStringLiteral("--durable-commit-ms must be a whole number from 0 to 1000.");

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/statusserver.h"
 
+#include <QFile>
 #include <QLocalSocket>
+
+#include <sys/stat.h>
 
 namespace gridloom {
 
@@ -19,7 +22,10 @@ StatusServer::~StatusServer()
 Result<void> StatusServer::listen(const QString &path)
 {
     m_server.setSocketOptions(QLocalServer::UserAccessOption);
-    QLocalServer::removeServer(path);
+    // Only what a gridloomd left behind is removed, never a file of somebody else.
+    struct stat found {};
+    if (::stat(QFile::encodeName(path).constData(), &found) == 0 && S_ISSOCK(found.st_mode))
+        QLocalServer::removeServer(path);
     if (!m_server.listen(path))
         return Error{QStringLiteral("status.listen"),
                      QStringLiteral("The status socket %1 cannot be opened: %2. Check that its folder exists and is "

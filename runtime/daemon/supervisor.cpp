@@ -11,7 +11,7 @@ namespace gridloom {
 namespace {
 Q_LOGGING_CATEGORY(lcDaemon, "gridloom.daemon")
 // An orderly stop ends within 10 s: what is not confirmed by then stays in flight in the account, and in the outbox.
-constexpr std::chrono::milliseconds kDrainLimit{8'000};
+constexpr std::chrono::milliseconds kDrainLimit{5'000};
 }
 
 Supervisor::Supervisor(Options options, std::shared_ptr<const Design> design, std::unique_ptr<const Clock> clock)
@@ -61,7 +61,6 @@ void Supervisor::stop()
     if (m_isDraining)
         return;
     m_isDraining = true;
-    m_drainTime.start();
     m_engine->drain();
     m_drainLimit.start(kDrainLimit);
 }
@@ -97,7 +96,7 @@ void Supervisor::report(const EngineSnapshot &snapshot, const char *state)
                           .records = m_records.statistics(),
                           .requests = m_engine->driverStatistics(),
                           .store = m_engine->storeStatistics(),
-                          .queues = {m_engine->inboxState()},
+                          .queues = m_engine->queueStates(),
                           .sinks = {},
                           .process = readProcessUse()};
     for (const auto &sink : m_engine->sinks())

@@ -45,7 +45,6 @@ private:
     BoundedQueue<EngineSnapshot> m_snapshots{4};
     EventLoopWakeUp m_wakeUp;
     QElapsedTimer m_uptime;
-    QElapsedTimer m_drainTime;
     QTimer m_drainLimit;
     std::uint64_t m_sequence = 0;
     QByteArray m_lastLine;

@@ -31,16 +31,16 @@ AlarmBoard::AlarmBoard(const Design &design, Records &records, Changed changed)
     for (const auto &[setId, set] : design.alarms)
         for (const AlarmDefinition &definition : set.alarms) {
             if (m_entries.size() <= static_cast<std::size_t>(definition.index))
-                m_entries.resize(static_cast<std::size_t>(definition.index) + 1, Entry{Alarm(definition), {}, {}, {}});
+                m_entries.resize(static_cast<std::size_t>(definition.index) + 1, Entry{Alarm(definition), {}, {}, {}, 0});
             m_entries[static_cast<std::size_t>(definition.index)] =
                     Entry{Alarm(definition), setId + QLatin1Char('.') + definition.id,
-                          set.name + QLatin1Char('.') + definition.name, definition.text};
+                          set.name + QLatin1Char('.') + definition.name, definition.text, 0};
             if (definition.condition)
                 m_alarmsOf[definition.condition->point].push_back(definition.index);
         }
     for (const AlarmDefinition &definition : m_systemDefinitions)
         m_entries.push_back(Entry{Alarm(definition), QStringLiteral("system.") + definition.id,
-                                  QStringLiteral("system.") + definition.name, {}});
+                                  QStringLiteral("system.") + definition.name, {}, 0});
 }
 
 void AlarmBoard::pointSampled(PointHandle point, const ImageSlot &slot, SteadyTime now, WallTime wall)
@@ -67,28 +67,47 @@ void AlarmBoard::evaluate(int alarm, const ImageSlot &slot, SteadyTime now, Wall
         m_dues.emplace_back(*due, alarm);
 }
 
-std::optional<RecordNumber> AlarmBoard::act(int alarm, bool isRaise, const QByteArray &text, std::uint64_t run,
-                                            WallTime wall)
+bool AlarmBoard::act(int alarm, bool isRaise, const QByteArray &text, std::uint64_t run, WallTime wall)
 {
     Entry &entry = m_entries[static_cast<std::size_t>(alarm)];
     if (!text.isEmpty())
         entry.text = QString::fromUtf8(text);
     const auto change = isRaise ? entry.alarm.raise(wall) : entry.alarm.clear(wall);
-    if (!change)
-        return std::nullopt;
-    return journal(entry, *change, {}, run, wall);
+    if (change) {
+        journal(entry, *change, {}, run, wall);
+        return true;
+    }
+    if (entry.lastRecord <= m_committed)
+        return false;
+    const auto later = std::find_if(m_waiting.begin(), m_waiting.end(),
+                                    [&](const Waiting &w) { return w.number > entry.lastRecord; });
+    m_waiting.insert(later, {entry.lastRecord, run, false});
+    return true;
 }
 
 void AlarmBoard::raiseSystem(SystemAlarm alarm, const QString &text, WallTime wall)
 {
-    const std::size_t first = m_entries.size() - kSystemAlarms;
-    Entry &entry = m_entries[first + static_cast<std::size_t>(alarm)];
+    Entry &entry = systemEntry(alarm);
     entry.text = text;
     if (const auto change = entry.alarm.raise(wall))
         journal(entry, *change, {}, 0, wall);
 }
 
-RecordNumber AlarmBoard::journal(Entry &entry, const AlarmChange &change, const QByteArray &value, std::uint64_t run,
+void AlarmBoard::clearSystem(SystemAlarm alarm, WallTime wall)
+{
+    Entry &entry = systemEntry(alarm);
+    if (!entry.alarm.isActive())
+        return;
+    if (const auto change = entry.alarm.clear(wall))
+        journal(entry, *change, {}, 0, wall);
+}
+
+AlarmBoard::Entry &AlarmBoard::systemEntry(SystemAlarm alarm)
+{
+    return m_entries[m_entries.size() - kSystemAlarms + static_cast<std::size_t>(alarm)];
+}
+
+void AlarmBoard::journal(Entry &entry, const AlarmChange &change, const QByteArray &value, std::uint64_t run,
                                  WallTime wall)
 {
     AlarmTransition transition;
@@ -102,17 +121,19 @@ RecordNumber AlarmBoard::journal(Entry &entry, const AlarmChange &change, const 
     transition.run = run;
     m_ledger.offer();
     const RecordNumber number = m_records.append(transition);
-    m_waiting.push_back({number, run});
+    entry.lastRecord = number;
+    m_waiting.push_back({number, run, true});
     m_changed(entry, transition);
-    return number;
 }
 
 void AlarmBoard::committed(const Records::CommitReport &report, SteadyTime at, TriggerRuns &runs)
 {
+    m_committed = std::max(m_committed, report.last);
     while (!m_waiting.empty() && m_waiting.front().number <= report.last) {
         const Waiting waiting = m_waiting.front();
         m_waiting.pop_front();
-        m_ledger.finish(report.result ? Outcome::Done : Outcome::Failed);
+        if (waiting.isTransition)
+            m_ledger.finish(report.result ? Outcome::Done : Outcome::Failed);
         if (waiting.run != 0)
             runs.effectEnded(waiting.run, Effect::Alarm, at, report.result ? QString() : report.result.error().message);
     }

@@ -27,6 +27,7 @@ public:
         QString id;   ///< "set-id.alarm-id"
         QString name; ///< "set.alarm"
         QString text;
+        RecordNumber lastRecord = 0; ///< of its newest transition
     };
     /// Told of each transition, after it was appended to the journal.
     using Changed = std::function<void(const Entry &, const AlarmTransition &)>;
@@ -40,9 +41,11 @@ public:
     void lookAgain(int alarm, const PointStore &points, SteadyTime now, WallTime wall);
     /// What lookAgain() must be called for, and when; filled by every call above. The caller takes it.
     std::vector<std::pair<SteadyTime, int>> takeDues() { return std::exchange(m_dues, {}); }
-    /// By a trigger's run; the number of the journal record, nothing when no transition resulted.
-    std::optional<RecordNumber> act(int alarm, bool isRaise, const QByteArray &text, std::uint64_t run, WallTime wall);
+    /// By a trigger's run. True: committed() will tell the run when the alarm's state is durable. False: it was in that
+    /// state already, and that is durable.
+    bool act(int alarm, bool isRaise, const QByteArray &text, std::uint64_t run, WallTime wall);
     void raiseSystem(SystemAlarm alarm, const QString &text, WallTime wall);
+    void clearSystem(SystemAlarm alarm, WallTime wall);
 
     /// A group commit ended; runs that waited for it are told.
     void committed(const Records::CommitReport &report, SteadyTime at, TriggerRuns &runs);
@@ -51,7 +54,8 @@ public:
     const std::vector<Entry> &entries() const { return m_entries; }
 
 private:
-    RecordNumber journal(Entry &entry, const AlarmChange &change, const QByteArray &value, std::uint64_t run,
+    Entry &systemEntry(SystemAlarm alarm);
+    void journal(Entry &entry, const AlarmChange &change, const QByteArray &value, std::uint64_t run,
                          WallTime wall);
     void evaluate(int alarm, const ImageSlot &slot, SteadyTime now, WallTime wall);
 
@@ -63,9 +67,11 @@ private:
     struct Waiting {
         RecordNumber number;
         std::uint64_t run;
+        bool isTransition; ///< else a run that found the state of that record
     };
     std::deque<Waiting> m_waiting; ///< for their commit, in order
     std::vector<std::pair<SteadyTime, int>> m_dues;
+    RecordNumber m_committed = 0; ///< everything up to it has been reported
     Ledger m_ledger;
 };
 

@@ -46,7 +46,8 @@ void count(ControlCounts &counts, CommandState state)
 ControlPath::ControlPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs,
                          const Clock &clock)
     : m_design(design), m_outlets(outlets), m_records(records), m_runs(runs), m_clock(clock),
-      m_arbiter(design, records.nextCommand())
+      m_arbiter(design, records.nextCommand(),
+                std::chrono::duration<double>(clock.clockDuration(std::chrono::seconds(1))).count())
 {
 }
 

@@ -19,15 +19,6 @@ constexpr std::chrono::milliseconds kSlowRun{200};
 // A window is closed so much after its end, so that samples stamped just before it have arrived.
 constexpr std::chrono::milliseconds kWindowGrace{20};
 
-// So much of the clock passes in `real` time.
-Nanoseconds onClock(const Clock &clock, Nanoseconds real)
-{
-    const Nanoseconds realSecond = clock.realDuration(kSecond);
-    return Nanoseconds(static_cast<Nanoseconds::rep>(static_cast<double>(real.count())
-                                                     * static_cast<double>(Nanoseconds(kSecond).count())
-                                                     / static_cast<double>(realSecond.count())));
-}
-
 Outcome outcomeOf(Quality quality)
 {
     switch (quality) {
@@ -43,7 +34,7 @@ Outcome outcomeOf(Quality quality)
 
 Cycle::Cycle(Parts parts)
     : m_parts(std::move(parts)), m_design(m_parts.design), m_points(static_cast<std::size_t>(m_design.points.size())),
-      m_runs(onClock(m_parts.clock, kRunDeadline),
+      m_runs(m_parts.clock.clockDuration(kRunDeadline),
              [this](const TriggerRun &run, Outcome outcome) { m_triggers.runEnded(run, outcome); }),
       m_control(m_design, m_parts.outlets, m_parts.records, m_runs, m_parts.clock), m_history(m_design, m_parts.outlets),
       m_outbound(m_design, m_parts.outlets, m_parts.records),
@@ -52,7 +43,7 @@ Cycle::Cycle(Parts parts)
                    m_outbound.publishAlarm(entry, transition, m_now);
                }),
       m_triggers(m_design, m_parts.outlets, m_parts.records, m_runs, {m_control, m_alarms, m_outbound, m_history},
-                 onClock(m_parts.clock, kSlowRun)),
+                 m_parts.clock.clockDuration(kSlowRun)),
       m_windowsOf(m_points.size()), m_expressionsOf(m_points.size()), m_isDirty(m_points.size(), 0)
 {
     const QTimeZone zone(m_design.zone);
@@ -97,6 +88,7 @@ SteadyTime Cycle::step()
     m_events.clear();
     evaluateExpressions();
     runDues();
+    evaluateExpressions(); // of windows that have just closed
     m_triggers.startDue([this] { return image(); }, m_now, m_wall);
     m_outbound.publishDue(m_points, m_now, m_wall);
     m_runs.expire(m_now);
@@ -104,6 +96,7 @@ SteadyTime Cycle::step()
     if (!m_isDraining)
         m_history.heartbeats(m_points, m_now, m_wall);
     m_history.flush(m_now, m_isDraining);
+    reportLostRows();
     for (const auto &[due, alarm] : m_alarms.takeDues())
         m_schedule.add(due, {Due::Alarm, alarm});
     return nextDue();
@@ -145,11 +138,14 @@ void Cycle::handle(EngineEvent &event)
         m_history.stored(*stored);
         for (const std::uint64_t run : stored->runs)
             m_runs.effectEnded(run, Effect::Aggregation, stored->at, stored->error);
-        if (!stored->isStored)
-            m_alarms.raiseSystem(SystemAlarm::HistoryLost, stored->error, m_wall);
+        if (stored->isStored)
+            m_alarms.clearSystem(SystemAlarm::HistoryLost, m_wall);
+        else
+            m_storeError = stored->error;
     } else if (auto *health = std::get_if<HealthChanged>(&event)) {
         healthChanged(*health);
     } else if (auto *fault = std::get_if<StateFault>(&event)) {
+        qCWarning(lcEngine).noquote() << fault->text;
         m_alarms.raiseSystem(SystemAlarm::StateDamaged, fault->text, m_wall);
     } else {
         beginDraining();
@@ -167,8 +163,22 @@ void Cycle::healthChanged(const HealthChanged &event)
 void Cycle::recordsCommitted(const RecordsCommitted &event)
 {
     m_alarms.committed(event.report, event.at, m_runs);
-    if (!event.report.result)
+    if (event.report.result)
+        m_alarms.clearSystem(SystemAlarm::RecordsLost, m_wall);
+    else
         m_alarms.raiseSystem(SystemAlarm::RecordsLost, event.report.result.error().message, m_wall);
+}
+
+void Cycle::reportLostRows()
+{
+    const std::uint64_t lost = m_history.account().lost;
+    if (lost == m_lostRows)
+        return;
+    m_lostRows = lost;
+    m_alarms.raiseSystem(SystemAlarm::HistoryLost,
+                         m_storeError.isEmpty() ? QStringLiteral("The store is too slow: its queue is full.") : m_storeError,
+                         m_wall);
+    m_storeError.clear();
 }
 
 // What fell due is counted by the drivers' threads before they ask, so it is never less than what was answered.
@@ -198,8 +208,13 @@ void Cycle::takeSample(const Sample &sample)
 
 void Cycle::evaluateExpressions()
 {
-    if (!m_hasDirty)
-        return;
+    // A computed value may close a window whose result is the input of another one.
+    while (std::exchange(m_hasDirty, false))
+        evaluateDirty();
+}
+
+void Cycle::evaluateDirty()
+{
     for (const PointHandle computed : m_parts.expressions.order()) {
         if (!m_isDirty[computed])
             continue;
@@ -217,7 +232,6 @@ void Cycle::evaluateExpressions()
         }
         takeSample({computed, quality, std::move(value), newestWall, newest});
     }
-    m_hasDirty = false;
 }
 
 void Cycle::addToWindows(const Sample &sample)
@@ -257,7 +271,7 @@ void Cycle::closeWindow(int index)
 // Once in a real second, also when the clock runs faster.
 void Cycle::scheduleStatus()
 {
-    m_schedule.add(nextOnGrid(m_now, onClock(m_parts.clock, kSecond), onClock(m_parts.clock, kStatusPhase)),
+    m_schedule.add(nextOnGrid(m_now, m_parts.clock.clockDuration(kSecond), m_parts.clock.clockDuration(kStatusPhase)),
                    {Due::Status, 0});
 }
 
@@ -308,8 +322,14 @@ void Cycle::finish()
 {
     step();
     m_control.rejectWaiting(m_now);
-    m_runs.abandon(m_now);
+    m_triggers.abandonWaiting();
     m_history.flush(m_now, true);
+}
+
+void Cycle::abandonRuns()
+{
+    step();
+    m_runs.abandon(m_now);
 }
 
 EngineSnapshot Cycle::snapshot()

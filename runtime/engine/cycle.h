@@ -35,8 +35,10 @@ public:
     SteadyTime step();
     /// Waits in the inbox until then (real time), or until something comes.
     void wait(SteadyTime until);
-    /// Orderly stop, after drivers and workers have ended: ends open runs, hands over the last rows.
+    /// Orderly stop, after drivers and workers have ended: nothing that waits is begun, the last rows are handed over.
     void finish();
+    /// After store and sinks have ended: takes their answers in and ends what is still open.
+    void abandonRuns();
     EngineSnapshot snapshot();
     void adoptOutbox(const std::vector<OutboxEntry> &pending) { m_outbound.adopt(pending); }
 
@@ -49,6 +51,8 @@ private:
     void handle(EngineEvent &event);
     void takeSample(const Sample &sample);
     void evaluateExpressions();
+    void evaluateDirty();
+    void reportLostRows();
     void addToWindows(const Sample &sample);
     void closeWindow(int index);
     void scheduleStatus();
@@ -88,6 +92,8 @@ private:
     Ledger m_pointLedger;
     Outlets::PollCounts m_counted;
     std::uint64_t m_cycles = 0;
+    std::uint64_t m_lostRows = 0; ///< as last reported
+    QString m_storeError;
     std::map<QString, EngineSnapshot::Link> m_links;
 };
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/driverrunner.h"
 
+#include <QLoggingCategory>
+
 namespace gridloom {
+
+namespace {
+Q_LOGGING_CATEGORY(lcDriver, "gridloom.driver")
+}
 
 DriverRunner::DriverRunner(const Channel &channel, std::vector<const Device *> devices, EngineInbox &inbox,
                            const Clock &clock)
@@ -30,6 +36,8 @@ void DriverRunner::buildGroups()
             group.phase = Nanoseconds(static_cast<Nanoseconds::rep>(
                     spread * static_cast<double>(Nanoseconds(point.period).count())));
             group.points.push_back(point.handle);
+            m_firstPoint = std::min(m_firstPoint, point.handle);
+            m_lastPoint = std::max(m_lastPoint, point.handle);
         }
         for (auto &[period, group] : byPeriod)
             m_groups.push_back(std::move(group));
@@ -76,6 +84,7 @@ std::optional<SteadyTime> DriverRunner::poll(SteadyTime now)
         m_offered.fetch_add(group.points.size() + missed, std::memory_order_release);
         m_missed.fetch_add(missed, std::memory_order_release);
         m_schedule.add(next, index);
+        m_asked += group.points.size();
         if (m_driver)
             m_driver->poll(group.points);
         else
@@ -128,6 +137,16 @@ DriverStatistics DriverRunner::statistics() const
 
 void DriverRunner::publish(std::span<const Sample> batch)
 {
+    // What was never asked, or is none of this channel's points, would spoil the account or the image.
+    const bool isForeign = std::any_of(batch.begin(), batch.end(), [this](const Sample &sample) {
+        return sample.point < m_firstPoint || sample.point > m_lastPoint;
+    });
+    if (batch.size() > m_asked || isForeign) {
+        qCCritical(lcDriver).noquote() << "Driver" << m_channel.driver << "of channel" << m_channel.name
+                                       << "answered points that it was not asked for; the answer was dropped.";
+        return;
+    }
+    m_asked -= batch.size();
     if (!m_inbox.push(SamplesArrived{{batch.begin(), batch.end()}}))
         m_dropped.fetch_add(batch.size(), std::memory_order_release);
 }

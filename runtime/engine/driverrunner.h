@@ -64,6 +64,8 @@ private:
     std::vector<PollGroup> m_groups;
     Schedule<std::size_t> m_schedule; ///< of indices of m_groups
     bool m_isPolling = false;
+    std::size_t m_asked = 0; ///< points polled and not answered yet
+    PointHandle m_firstPoint = kNoPoint, m_lastPoint = 0;
     std::atomic<std::uint64_t> m_offered{0};
     std::atomic<std::uint64_t> m_dropped{0};
     std::atomic<std::uint64_t> m_missed{0};

@@ -123,6 +123,18 @@ void Engine::run()
         m_cycle->wait(m_cycle->step());
 }
 
+std::vector<Engine::QueueState> Engine::queueStates() const
+{
+    const auto state = [](const char *name, const auto &queue) {
+        return QueueState{name, queue.size(), queue.highWater(), queue.refused()};
+    };
+    std::vector<QueueState> states = {state("engine", m_inbox), state("io", m_io->queue()),
+                                      state("fastScripts", m_workers->queue(0)), state("scripts", m_workers->queue(1))};
+    if (m_store)
+        states.push_back(state("store", m_store->queue()));
+    return states;
+}
+
 bool Engine::canDeliver() const
 {
     return std::any_of(m_sinks.begin(), m_sinks.end(), [](const auto &sink) {
@@ -145,7 +157,7 @@ EngineSnapshot Engine::stop(const std::function<void()> &closeRecords)
         m_store->stop();
     for (const auto &sink : m_sinks)
         sink->stop();
-    m_cycle->step();
+    m_cycle->abandonRuns();
     closeRecords();
     m_cycle->step();
     return m_cycle->snapshot();

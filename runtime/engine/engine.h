@@ -47,10 +47,7 @@ public:
         std::size_t size, highWater;
         std::uint64_t refused;
     };
-    QueueState inboxState() const
-    {
-        return {"engine", m_inbox.size(), m_inbox.highWater(), m_inbox.refused()};
-    }
+    std::vector<QueueState> queueStates() const;
 
 private:
     Result<void> startStore();

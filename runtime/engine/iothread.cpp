@@ -68,15 +68,15 @@ QList<Error> IoThread::start(const PluginHost &plugins)
 
 void IoThread::write(const WriteRequest &request)
 {
-    if (m_runnerOf.contains(request.point)) {
-        m_tasks.pushAlways(request);
+    const bool hasRunner = m_runnerOf.contains(request.point);
+    if (hasRunner && m_tasks.pushAlways(request))
         return;
-    }
     m_inbox.pushAlways(WriteFinished{request.id,
                                      {WriteResult::State::Rejected,
                                       {},
                                       {QStringLiteral("driver.disabled"),
-                                       QStringLiteral("The channel of this output is switched off in the design.")}},
+                                       hasRunner ? QStringLiteral("The drivers have stopped.")
+                                                 : QStringLiteral("The channel of this output is switched off in the design.")}},
                                      m_clock.steadyNow()});
 }
 
@@ -156,7 +156,8 @@ void IoThread::arm(std::optional<SteadyTime> due)
 {
     if (!due)
         return;
-    const Nanoseconds wait = m_clock.realDuration(*due - m_clock.steadyNow());
+    // QTimer counts in an int of milliseconds; a longer wait is made of several.
+    const Nanoseconds wait = std::min<Nanoseconds>(m_clock.realDuration(*due - m_clock.steadyNow()), std::chrono::hours(1));
     m_pollTimer->start(std::chrono::ceil<std::chrono::milliseconds>(std::max(wait, Nanoseconds(0))));
 }
 

@@ -34,6 +34,7 @@ public:
     void stop();
 
     const std::vector<std::unique_ptr<DriverRunner>> &runners() const { return m_runners; }
+    const auto &queue() const { return m_tasks; }
     /// Of all channels together.
     DriverStatistics statistics() const;
 

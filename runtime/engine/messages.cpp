@@ -90,7 +90,11 @@ QByteArray publicationPayload(std::uint64_t id, const Design &design, const Publ
         newest = std::max(newest, points.at(point).sourceTime);
     JsonWriter w(64 + 48 * publication.points.size());
     w.beginObject().key("id").unsignedInteger(id);
-    w.key("device").string(QStringView(publication.device)).key("time").string(view(utcText(newest)));
+    w.key("device").string(QStringView(publication.device)).key("time");
+    if (newest == WallTime{})
+        w.null(); // nothing was ever received
+    else
+        w.string(view(utcText(newest)));
     w.key("values").beginObject();
     for (const PointHandle point : publication.points) {
         const ImageSlot &slot = points.at(point);

@@ -19,8 +19,17 @@ Outbound::Outbound(const Design &design, const Outlets &outlets, Records &record
 void Outbound::adopt(const std::vector<OutboxEntry> &pending)
 {
     m_messages.offer(pending.size());
-    for (const OutboxEntry &entry : pending)
-        m_open[entry.message.id] = Open{0, {}, entry.message.qos, false};
+    for (const OutboxEntry &entry : pending) {
+        const bool hasSink = std::any_of(m_outlets.sinks.begin(), m_outlets.sinks.end(),
+                                         [&](const auto &sink) { return sink.definition->id == entry.sink; });
+        if (hasSink) {
+            m_open[entry.message.id] = Open{0, {}, entry.message.qos, false};
+            continue;
+        }
+        // Its sink left the design: nobody will ever send it.
+        m_messages.finish(Outcome::Discarded);
+        m_records.append(OutboxAcknowledged{entry.sink, entry.message.id});
+    }
 }
 
 void Outbound::send(std::size_t sink, OutboundMessage message, const Open &open, WallTime wall)

@@ -23,7 +23,8 @@ public:
     /// Everything outlives it. Messages are numbered from records.nextMessageId().
     Outbound(const Design &design, const Outlets &outlets, Records &records);
 
-    /// Messages that an earlier run of the process left in the outbox: their sinks hold them already.
+    /// Messages that an earlier run of the process left in the outbox: their sinks hold them already. Those of a sink
+    /// that is no longer in the design are discarded.
     void adopt(const std::vector<OutboxEntry> &pending);
     /// A trigger's message; the run is told when each sink's copy is acknowledged. Why it cannot be sent, or nothing.
     QString publish(const PublishAction &action, std::uint64_t run, TriggerRuns &runs, SteadyTime now, WallTime wall);

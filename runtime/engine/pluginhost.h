@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PluginHost: finds and loads plugins below PLUGINDIR/KINDs/ID/. Main thread, at start; plugins are never unloaded.
+// PluginHost: finds and loads plugins below PLUGINDIR/KINDs/ID/. At start, on
+// the thread that will use the plugin; plugins are never unloaded.
 #pragma once
 
 #include "core/result.h"

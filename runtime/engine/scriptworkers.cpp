@@ -46,19 +46,14 @@ void ScriptWorkers::run(Job job)
 
 void ScriptWorkers::stop()
 {
-    for (Worker &worker : m_workers)
+    std::vector<Job> dropped;
+    for (Worker &worker : m_workers) {
         worker.jobs.close();
+        worker.jobs.drain(dropped);
+    }
     for (Worker &worker : m_workers)
         if (worker.thread.joinable())
             worker.thread.join();
-}
-
-std::size_t ScriptWorkers::waiting() const
-{
-    std::size_t n = 0;
-    for (const Worker &worker : m_workers)
-        n += worker.jobs.size();
-    return n;
 }
 
 void ScriptWorkers::work(Worker &worker)

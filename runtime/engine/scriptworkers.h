@@ -29,9 +29,10 @@ public:
     Result<void> start();
     /// Engine thread; never blocks.
     void run(Job job);
-    /// Ends the threads after the jobs that wait. Idempotent.
+    /// Ends the threads after the scripts that run; jobs that wait are dropped. Idempotent.
     void stop();
-    std::size_t waiting() const;
+    /// Jobs that wait for worker 0 (the fast class) or 1.
+    const BoundedQueue<Job> &queue(std::size_t worker) const { return m_workers[worker].jobs; }
 
 private:
     struct Worker {

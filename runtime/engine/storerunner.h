@@ -40,7 +40,7 @@ public:
     /// Appends what waits, syncs, closes. Idempotent.
     void stop();
     StoreStatistics statistics() const; ///< any thread
-    std::size_t waiting() const { return m_queue.size(); }
+    const BoundedQueue<Batch> &queue() const { return m_queue; }
 
 private:
     void run();

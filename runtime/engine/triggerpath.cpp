@@ -174,14 +174,26 @@ void TriggerPath::scriptFinished(ScriptFinished &event, SteadyTime now, WallTime
         m_effects.control.advance(now);
         m_runs.issued(event.run, now);
     }
-    if (!state.waiting.empty()) {
-        const SteadyTime at = state.waiting.front();
+    if (m_statistics[static_cast<std::size_t>(event.trigger)].isDisabled) {
+        discardWaiting(event.trigger);
+    } else if (!state.waiting.empty()) {
+        m_resumed.emplace_back(event.trigger, state.waiting.front()); // startDue() begins it before anything new
         state.waiting.pop_front();
-        if (m_statistics[static_cast<std::size_t>(event.trigger)].isDisabled)
-            m_ledger.finish(Outcome::Discarded);
-        else
-            m_resumed.emplace_back(event.trigger, at); // startDue() begins it before anything new
     }
+}
+
+void TriggerPath::discardWaiting(int trigger)
+{
+    auto &waiting = m_states[static_cast<std::size_t>(trigger)].waiting;
+    m_ledger.finish(Outcome::Discarded, waiting.size());
+    m_statistics[static_cast<std::size_t>(trigger)].skipped += waiting.size();
+    waiting.clear();
+}
+
+void TriggerPath::abandonWaiting()
+{
+    for (std::size_t trigger = 0; trigger < m_states.size(); ++trigger)
+        discardWaiting(static_cast<int>(trigger));
 }
 
 void TriggerPath::carryOut(const Action &action, int trigger, const ScriptFinished &event, SteadyTime now, WallTime wall)

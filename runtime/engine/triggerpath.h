@@ -44,6 +44,8 @@ public:
 
     void start(SteadyTime now);
     void stop() { m_schedule.clear(); }
+    /// Dues that were held back end as Discarded: the engine stops.
+    void abandonWaiting();
     std::optional<SteadyTime> nextDue() const;
 
     /// A point got a sample that differs from the last one. `slot` is the new state.
@@ -86,6 +88,7 @@ private:
                WallTime wall);
     void periodicDue(int trigger, SteadyTime due, SteadyTime now);
     void carryOut(const Action &action, int trigger, const ScriptFinished &event, SteadyTime now, WallTime wall);
+    void discardWaiting(int trigger);
     void countOverrun(int trigger, const ScriptResult &result, WallTime wall);
 
     const Design &m_design;

@@ -82,7 +82,7 @@ void TriggerRuns::begin(std::uint64_t run, int trigger, SteadyTime due, WallTime
     r.trigger = trigger;
     r.due = due;
     r.dueWall = dueWall;
-    m_deadlines.emplace_back(due + m_deadline, run);
+    m_deadlines.add(due + m_deadline, run);
 }
 
 TriggerRun *TriggerRuns::scriptEnded(std::uint64_t run, const ScriptResult &result, SteadyTime started,
@@ -168,10 +168,8 @@ void TriggerRuns::end(std::uint64_t run, Outcome outcome, SteadyTime at)
 
 void TriggerRuns::expire(SteadyTime now)
 {
-    while (!m_deadlines.empty()
-           && (m_deadlines.front().first <= now || m_runs.find(m_deadlines.front().second) == m_runs.end())) {
-        const std::uint64_t run = m_deadlines.front().second;
-        m_deadlines.pop_front();
+    while (const auto item = m_deadlines.take(now)) {
+        const std::uint64_t run = item->second;
         const auto it = m_runs.find(run);
         if (it == m_runs.end())
             continue;
@@ -189,7 +187,7 @@ void TriggerRuns::expire(SteadyTime now)
 
 std::optional<SteadyTime> TriggerRuns::nextDeadline() const
 {
-    return m_runs.empty() || m_deadlines.empty() ? std::nullopt : std::optional(m_deadlines.front().first);
+    return m_runs.empty() ? std::nullopt : m_deadlines.next();
 }
 
 void TriggerRuns::abandon(SteadyTime now)

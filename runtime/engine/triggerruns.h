@@ -6,11 +6,11 @@
 
 #include "core/clock.h"
 #include "core/ledger.h"
+#include "engine/schedule.h"
 #include "script/scripttypes.h"
 #include "sdk/records.h"
 
 #include <array>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <unordered_map>
@@ -72,7 +72,7 @@ private:
     Nanoseconds m_deadline;
     Ended m_ended;
     std::unordered_map<std::uint64_t, TriggerRun> m_runs;
-    std::deque<std::pair<SteadyTime, std::uint64_t>> m_deadlines; ///< in order, since all are equally long
+    Schedule<std::uint64_t> m_deadlines; ///< of open runs, and of ended ones until they are met
 };
 
 /// "control", "alarm", "mqtt", "aggregation".

@@ -36,7 +36,8 @@ QString priorityName(ControlPriority priority)
     return {};
 }
 
-Arbiter::Arbiter(const Design &design, CommandId firstCommand) : m_next(firstCommand)
+Arbiter::Arbiter(const Design &design, CommandId firstCommand, double clockRate)
+    : m_next(firstCommand), m_clockRate(clockRate)
 {
     for (const PointRef &ref : design.points) {
         if (!ref.point || !ref.point->write)
@@ -64,7 +65,7 @@ ControlCommand Arbiter::request(const ControlRequest &request, SteadyTime now, W
     command.value = request.value;
     command.requestedAt = now;
     command.requestedWall = wall;
-    command.deadline = output ? now + output->policy->deadline : now;
+    command.deadline = output ? now + onClock(output->policy->deadline) : now;
     if (auto error = refusal(output, request, now)) {
         command.state = CommandState::Rejected;
         command.error = std::move(*error);
@@ -97,7 +98,7 @@ Arbiter::Verdict Arbiter::refusal(const Output *output, const ControlRequest &re
         return Error{QStringLiteral("control.notANumber"),
                      QStringLiteral("%1 was to be set to %2: only a finite number can be written.")
                          .arg(output->name, QString::fromUtf8(request.value.toText()))};
-    if (request.computedFrom != SteadyTime{} && now - request.computedFrom > request.claimTtl)
+    if (request.computedFrom != SteadyTime{} && now - request.computedFrom > onClock(request.claimTtl))
         return Error{QStringLiteral("control.imageTooOld"),
                      QStringLiteral("%1: the value was computed from measurements older than %2 ms.")
                          .arg(output->name)

@@ -55,7 +55,9 @@ struct ControlCommand {
 class Arbiter {
 public:
     /// The design outlives the arbiter. Commands are numbered from `firstCommand`.
-    Arbiter(const Design &design, CommandId firstCommand);
+    /// `clockRate`: seconds of the caller's clock in a real second. Deadlines and the age of an image are real time, since
+    /// neither a wire nor a processor runs faster with the clock.
+    Arbiter(const Design &design, CommandId firstCommand, double clockRate = 1.0);
 
     /// Takes a request. The answer is the command with its state: Queued (the caller sees it again in due()), or final
     /// at once: Rejected ("control.noOutput": no such output; "control.notANumber": not a finite number;
@@ -128,7 +130,12 @@ private:
     std::vector<Output *> m_active; ///< outputs with a command in flight
     std::unordered_map<CommandId, Output *> m_sent;
     std::vector<ControlCommand> m_notNeeded; ///< final, not yet given out by expire()
+    Nanoseconds onClock(Nanoseconds real) const
+    {
+        return Nanoseconds(static_cast<Nanoseconds::rep>(static_cast<double>(real.count()) * m_clockRate));
+    }
     CommandId m_next;
+    double m_clockRate;
 };
 
 } // namespace gridloom

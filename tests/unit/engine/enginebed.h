@@ -54,6 +54,8 @@ public:
     void recordsCommitted(bool isDurable = true);  ///< everything appended so far
     void messageEnds();                            ///< the oldest message is acknowledged
     void rowsStored(bool isStored = true);         ///< the oldest batch
+    void adoptOutbox(const std::vector<OutboxEntry> &pending) { m_cycle->adoptOutbox(pending); }
+    void finish() { m_cycle->finish(); }
     EngineSnapshot snapshot() { return m_cycle->snapshot(); }
 
     FakeClock clock;

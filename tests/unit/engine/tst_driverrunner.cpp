@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/driverrunner.h"
 
+#include <QRegularExpression>
 #include <QTest>
 
 using namespace gridloom;
@@ -61,6 +62,7 @@ private Q_SLOTS:
     void pollPhasesLeaveTheSecondHalfFree();
     void withoutDriverEveryDueIsAnsweredBad();
     void whatTheInboxRefusesIsCounted();
+    void answersThatNobodyAskedForAreDropped();
 
 private:
     std::unique_ptr<DriverRunner> runner(std::size_t inboxCapacity = 16)
@@ -162,6 +164,12 @@ void DriverRunnerTest::withoutDriverEveryDueIsAnsweredBad()
 void DriverRunnerTest::whatTheInboxRefusesIsCounted()
 {
     auto r = runner(1);
+    QVERIFY(r->open(m_factory).ok());
+    r->start();
+    for (int i = 0; i < 3; ++i) {
+        m_clock.advance(1s);
+        r->poll(m_clock.steadyNow());
+    }
     const Sample sample{0, Quality::Good, Value(1), {}, {}};
     const std::vector<Sample> batch(3, sample);
     r->publish(batch);
@@ -171,6 +179,25 @@ void DriverRunnerTest::whatTheInboxRefusesIsCounted()
     r->writeFinished(1, {}); // control is never refused
     std::vector<EngineEvent> events;
     QCOMPARE(m_inbox->drain(events), std::size_t(2));
+}
+
+void DriverRunnerTest::answersThatNobodyAskedForAreDropped()
+{
+    auto r = runner();
+    QVERIFY(r->open(m_factory).ok());
+    const auto says = QRegularExpression(QStringLiteral("was not asked for"));
+    const Sample sample{0, Quality::Good, Value(1), {}, {}};
+    QTest::ignoreMessage(QtCriticalMsg, says);
+    r->publish({&sample, 1}); // nothing was polled yet
+    r->start();
+    m_clock.advance(1s);
+    r->poll(m_clock.steadyNow());
+    const Sample foreign{77, Quality::Good, Value(1), {}, {}};
+    QTest::ignoreMessage(QtCriticalMsg, says);
+    r->publish({&foreign, 1});
+    r->publish({&sample, 1});
+    std::vector<EngineEvent> events;
+    QCOMPARE(m_inbox->drain(events), std::size_t(1));
 }
 
 QTEST_APPLESS_MAIN(DriverRunnerTest)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong around the cycle: the accounts stay whole and what was lost is said.
+#include "enginebed.h"
+
+#include <QTest>
+
+using namespace gridloom;
+using namespace std::chrono_literals;
+
+namespace {
+DesignDocument files(const QByteArray &overlap = R"("skip")")
+{
+    return {{"devices/dev.json", R"({"id":"dev","name":"dev","channel":"bus","params":{},"points":[
+                {"id":"power","name":"power","kind":"measured","address":"1","type":"float32"},
+                {"id":"half","name":"half","kind":"computed","expression":"point('sums.mean').value / 2"}]})"},
+            {"aggregations/sums.json", R"({"id":"sums","name":"sums","aggregations":[
+                {"id":"mean","name":"mean","inputs":["dev.power"],"windowMs":1000,"fold":"mean"}]})"},
+            {"alarms/site.json", R"({"id":"site","name":"site","alarms":[{"id":"event","name":"event","severity":"low"}]})"},
+            {"triggers/t1.json", R"({"id":"t1","name":"t1","when":{"kind":"periodic","periodMs":1000},"overlap":)" + overlap
+                     + "}"},
+            {"triggers/t1.lua", "log('x')"}};
+}
+
+bool hasAlarm(const EngineSnapshot &s, const char *name, const char *state)
+{
+    return std::any_of(s.activeAlarms.begin(), s.activeAlarms.end(), [=](const EngineSnapshot::ActiveAlarm &a) {
+        return a.name == QLatin1String(name) && a.state == QLatin1String(state);
+    });
+}
+} // namespace
+
+class CycleFaultsTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void aDisabledTriggerLeavesNothingInFlight();
+    void whatWaitsAtTheStopIsDiscarded();
+    void aStateFoundIsConfirmedByItsOwnCommit();
+    void messagesOfARemovedSinkAreDiscarded();
+    void lostRowsAreAnAlarmThatEnds();
+    void computedPointsSeeTheWindowThatJustClosed();
+};
+
+void CycleFaultsTest::aDisabledTriggerLeavesNothingInFlight()
+{
+    EngineBed bed(files(R"("queue","queueLength":5)"));
+    bed.advance(1s);
+    for (int i = 0; i < 7; ++i)
+        bed.advance(1s); // five wait, two find no room
+    QCOMPARE(bed.snapshot().triggers.inFlight, 6U);
+    for (int i = 0; i < 3; ++i)
+        bed.scriptEnds({}, ScriptOutcome::TimedOut, QStringLiteral("time limit"));
+    const EngineSnapshot s = bed.snapshot();
+    QVERIFY(s.triggerStatistics[0].isDisabled);
+    QCOMPARE(s.triggers.inFlight, 0U);
+    QCOMPARE(s.triggers.timedOut, 3U);
+    QCOMPARE(s.triggers.discarded, 5U); // two without room, three that waited
+    QVERIFY(s.triggers.addsUp());
+}
+
+void CycleFaultsTest::whatWaitsAtTheStopIsDiscarded()
+{
+    EngineBed bed(files(R"("queue","queueLength":5)"));
+    for (int i = 0; i < 3; ++i)
+        bed.advance(1s);
+    bed.push(DrainRequested{});
+    bed.step();
+    bed.finish();
+    QCOMPARE(bed.snapshot().triggers.discarded, 2U);
+    QCOMPARE(bed.snapshot().triggers.inFlight, 1U); // the one whose script runs
+}
+
+void CycleFaultsTest::aStateFoundIsConfirmedByItsOwnCommit()
+{
+    EngineBed bed(files());
+    const Action raise = AlarmAction{bed.design->alarmByName.value("site.event", -1), true, {}};
+    bed.advance(1s);
+    bed.scriptEnds({raise});
+    bed.advance(1s);
+    bed.scriptEnds({raise}); // active already, but not durable yet
+    QCOMPARE(bed.snapshot().triggers.inFlight, 2U);
+    bed.recordsCommitted();
+    bed.messageEnds();
+    QCOMPARE(bed.snapshot().triggers.done, 2U);
+    QCOMPARE(bed.snapshot().alarms.done, 1U); // one transition
+    bed.advance(1s);
+    bed.scriptEnds({raise});
+    QCOMPARE(bed.snapshot().triggers.done, 3U); // durable long since
+}
+
+void CycleFaultsTest::messagesOfARemovedSinkAreDiscarded()
+{
+    EngineBed bed(files());
+    bed.adoptOutbox({{QStringLiteral("mqtt"), {7, "t", "{}", 1, false}, {}},
+                     {QStringLiteral("removed"), {8, "t", "{}", 1, false}, {}}});
+    QCOMPARE(bed.snapshot().mqtt.inFlight, 1U);
+    QCOMPARE(bed.snapshot().mqtt.discarded, 1U);
+    const auto acknowledged = bed.records.all<OutboxAcknowledged>();
+    QCOMPARE(acknowledged.size(), std::size_t(1));
+    QCOMPARE(acknowledged[0].messageId, 8U);
+}
+
+void CycleFaultsTest::lostRowsAreAnAlarmThatEnds()
+{
+    EngineBed bed(files());
+    bed.sample("dev.power", Value(1.0));
+    bed.advance(300ms);
+    bed.rowsStored(false);
+    QVERIFY(hasAlarm(bed.snapshot(), "system.historyLost", "Unacknowledged"));
+    bed.sample("dev.power", Value(2.0));
+    bed.advance(300ms);
+    bed.rowsStored();
+    QVERIFY(hasAlarm(bed.snapshot(), "system.historyLost", "ReturnToNormal-Unacknowledged"));
+    bed.isStoreFull = true;
+    bed.sample("dev.power", Value(3.0));
+    bed.advance(300ms);
+    QVERIFY(hasAlarm(bed.snapshot(), "system.historyLost", "Unacknowledged")); // a full queue loses rows as well
+}
+
+void CycleFaultsTest::computedPointsSeeTheWindowThatJustClosed()
+{
+    EngineBed bed(files());
+    bed.sample("dev.power", Value(4.0));
+    bed.advance(1020ms); // the window has just closed; the trigger fell due with it
+    QCOMPARE(bed.jobs.size(), std::size_t(1));
+    QCOMPARE(bed.jobs.front().image->at(bed.point("sums.mean")).value, Value(4.0));
+    QCOMPARE(bed.jobs.front().image->at(bed.point("dev.half")).value, Value(2.0));
+}
+
+QTEST_APPLESS_MAIN(CycleFaultsTest)
+#include "tst_cyclefaults.moc"
