@@ -3,6 +3,7 @@
 #include "protocols/mqtt/mqttclient.h"
 #include "support/gatewaybed.h"
 
+#include <QElapsedTimer>
 #include <QFile>
 #include <QJsonDocument>
 #include <QSet>
@@ -46,6 +47,9 @@ private Q_SLOTS:
     void aDeadDeviceAndBrokerStopNothingElse();
     void aFullDiskStopsNoControl();
     void aDamagedLogIsAnAlarmNotAnEnd();
+    void aSwitchedOffChannelRejectsItsWrites();
+    void endlessScriptsDelayNoStop();
+    void aDesignOfAlmostNothingRuns();
 };
 
 // kill -9 while the broker is away: every message that was committed arrives after the restart, every alarm
@@ -179,6 +183,59 @@ void FaultsTest::aDamagedLogIsAnAlarmNotAnEnd()
     QVERIFY2(!status.isEmpty(), bed.runtime().output().constData());
     QJsonObject report;
     QVERIFY2(bed.stopRuntime(report) == 0, bed.runtime().output().constData());
+}
+
+void FaultsTest::aSwitchedOffChannelRejectsItsWrites()
+{
+    GatewayBed bed;
+    DesignDocument files = GatewayBed::baseDesign(PrivateBroker::findFreePort());
+    GatewayBed::addBulkDevice(files, PrivateBroker::findFreePort());
+    files["channels/dev-bus.json"].replace(R"("driver")", R"("enabled":false,"driver")");
+    GatewayBed::addPeriodicTrigger(files, "control", 100, kControl);
+    bed.writeDesign(files);
+    QVERIFY2(bed.startRuntime(), bed.runtime().output().constData());
+    const QJsonObject status =
+            bed.statusWhere([](const QJsonObject &s) { return numberAt(s, {"control", "rejected"}) >= 10; });
+    QVERIFY2(!status.isEmpty(), bed.runtime().output().constData());
+    QJsonObject report;
+    QVERIFY2(bed.stopRuntime(report) == 0, bed.runtime().output().constData());
+    QVERIFY(ledgersAddUp(report));
+    QCOMPARE(numberAt(report, {"ledger", "control", "inFlight"}), 0);
+}
+
+void FaultsTest::endlessScriptsDelayNoStop()
+{
+    GatewayBed bed;
+    DesignDocument files = GatewayBed::baseDesign(PrivateBroker::findFreePort());
+    for (int i = 0; i < 20; ++i) {
+        const QByteArray id = "endless-" + QByteArray::number(i);
+        GatewayBed::addPeriodicTrigger(files, id, 1000, "while true do end");
+        files["triggers/" + id + ".json"].replace("}}", R"(},"timeLimitMs":1000})");
+    }
+    bed.writeDesign(files);
+    QVERIFY2(bed.startRuntime(), bed.runtime().output().constData());
+    QVERIFY(!bed.statusWhere([](const QJsonObject &s) { return numberAt(s, {"ledger", "triggers", "timedOut"}) >= 1; })
+                     .isEmpty());
+    QElapsedTimer time;
+    time.start();
+    QJsonObject report;
+    QVERIFY2(bed.stopRuntime(report) == 0, bed.runtime().output().constData());
+    QVERIFY2(time.elapsed() < 10'000, "the stop took more than 10 s");
+    QVERIFY(ledgersAddUp(report));
+    QCOMPARE(numberAt(report, {"ledger", "triggers", "inFlight"}), 0);
+}
+
+void FaultsTest::aDesignOfAlmostNothingRuns()
+{
+    GatewayBed bed;
+    DesignDocument files = GatewayBed::baseDesign(1);
+    files.erase("sinks/mqtt.json");
+    files.erase("stores/local.json");
+    bed.writeDesign(files);
+    QVERIFY2(bed.startRuntime(), bed.runtime().output().constData());
+    QJsonObject report;
+    QVERIFY2(bed.stopRuntime(report) == 0, bed.runtime().output().constData());
+    QVERIFY(ledgersAddUp(report));
 }
 
 QTEST_GUILESS_MAIN(FaultsTest)
