@@ -42,7 +42,10 @@ Cycle::Cycle(Parts parts)
                [this](const AlarmBoard::Entry &entry, const AlarmTransition &transition) {
                    m_outbound.publishAlarm(entry, transition, m_now);
                }),
-      m_triggers(m_design, m_parts.outlets, m_parts.records, m_runs, {m_control, m_alarms, m_outbound, m_history},
+      m_triggers(m_design, m_parts.outlets, m_parts.records, m_runs, {m_control, m_alarms, m_outbound, m_history,
+                  [this](PointHandle point, const Value &value) {
+                      takeResult({point, Quality::Good, value, m_wall, m_now});
+                  }},
                  m_parts.clock.clockDuration(kSlowRun)),
       m_windowsOf(m_points.size()), m_expressionsOf(m_points.size()), m_isDirty(m_points.size(), 0)
 {
@@ -192,10 +195,15 @@ void Cycle::countPolls()
 
 void Cycle::takeSample(const Sample &sample)
 {
+    m_history.offer(sample);
+    takeResult(sample);
+}
+
+void Cycle::takeResult(const Sample &sample)
+{
     const bool isChanged = m_points.update(sample);
     m_isImageStale = true;
     const ImageSlot &slot = m_points.at(sample.point);
-    m_history.offer(sample);
     addToWindows(sample);
     m_alarms.pointSampled(sample.point, slot, m_now, m_wall);
     if (isChanged && !m_isDraining)
@@ -249,18 +257,8 @@ void Cycle::closeWindow(int index)
     TumblingWindow &window = m_windows[static_cast<std::size_t>(index)];
     const PointHandle handle = m_windowAggregations[static_cast<std::size_t>(index)]->handle;
     for (const WindowResult &result : window.close(m_wall)) {
-        const Sample sample{handle, result.quality, result.value, result.start, m_now};
-        const bool isChanged = m_points.update(sample);
-        m_isImageStale = true;
         m_history.offerResult(handle, result.value, result.quality, result.start);
-        const ImageSlot &slot = m_points.at(handle);
-        m_alarms.pointSampled(handle, slot, m_now, m_wall);
-        if (isChanged && !m_isDraining)
-            m_triggers.pointChanged(handle, slot, m_now);
-        for (const PointHandle computed : m_expressionsOf[handle]) {
-            m_isDirty[computed] = 1;
-            m_hasDirty = true;
-        }
+        takeResult({handle, result.quality, result.value, result.start, m_now});
     }
     const auto due = window.nextClose();
     if (due && due != m_windowDue[static_cast<std::size_t>(index)])

@@ -50,6 +50,8 @@ private:
     };
     void handle(EngineEvent &event);
     void takeSample(const Sample &sample);
+    /// As takeSample(), for what history has already: results of windows and rows of triggers.
+    void takeResult(const Sample &sample);
     void evaluateExpressions();
     void evaluateDirty();
     void reportLostRows();

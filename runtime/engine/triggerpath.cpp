@@ -223,6 +223,7 @@ void TriggerPath::carryOut(const Action &action, int trigger, const ScriptFinish
         }
     } else if (const auto *row = std::get_if<AggregationAction>(&action)) {
         m_runs.effectAsked(event.run, Effect::Aggregation);
+        m_effects.rowWritten(row->point, row->value);
         if (!m_effects.history.writeRow(row->point, row->value, wall, trigger, event.run))
             m_runs.effectEnded(event.run, Effect::Aggregation, now,
                                m_effects.history.hasStore() ? QStringLiteral("the store's queue is full")

@@ -38,6 +38,8 @@ public:
         AlarmBoard &alarms;
         Outbound &outbound;
         History &history;
+        /// The row is a point as well: its new value, for the image and for whoever watches it.
+        std::function<void(PointHandle, const Value &)> rowWritten;
     };
     TriggerPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs, Effects effects,
                 Nanoseconds slowAfter);

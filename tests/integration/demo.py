@@ -11,7 +11,7 @@ from pathlib import Path
 
 with tempfile.TemporaryDirectory(prefix="gridloom-demo-") as folder:
     report = Path(folder) / "demo.json"
-    subprocess.run([sys.argv[1], "demo", "--seconds", "15", "--headless", "--json", str(report)], check=True)
+    subprocess.run([sys.argv[1], "demo", "--seconds", "30", "--headless", "--json", str(report)], check=True)
     result = json.loads(report.read_text())
 idle = [name for name in ("points", "triggers", "control", "mqtt", "alarms") if result["ledger"][name]["done"] == 0]
 idle += [name for name in ("simReads", "simWrites", "subscriberMessages", "dbAggregationRows", "dbAlarmRows")

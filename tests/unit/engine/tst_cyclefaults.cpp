@@ -38,6 +38,7 @@ private Q_SLOTS:
     void messagesOfARemovedSinkAreDiscarded();
     void lostRowsAreAnAlarmThatEnds();
     void computedPointsSeeTheWindowThatJustClosed();
+    void aRowOfATriggerIsAPoint();
 };
 
 void CycleFaultsTest::aDisabledTriggerLeavesNothingInFlight()
@@ -124,6 +125,18 @@ void CycleFaultsTest::computedPointsSeeTheWindowThatJustClosed()
     QCOMPARE(bed.jobs.size(), std::size_t(1));
     QCOMPARE(bed.jobs.front().image->at(bed.point("sums.mean")).value, Value(4.0));
     QCOMPARE(bed.jobs.front().image->at(bed.point("dev.half")).value, Value(2.0));
+}
+
+void CycleFaultsTest::aRowOfATriggerIsAPoint()
+{
+    DesignDocument document = files();
+    document["aggregations/rows.json"] = R"({"id":"rows","name":"rows","aggregations":[{"id":"row","name":"row"}]})";
+    EngineBed bed(document);
+    bed.advance(1s);
+    bed.scriptEnds({AggregationAction{bed.point("rows.row"), Value(7)}});
+    bed.advance(1s);
+    QCOMPARE(bed.jobs.front().image->at(bed.point("rows.row")).value, Value(7));
+    QCOMPARE(bed.jobs.front().image->at(bed.point("rows.row")).quality, Quality::Good);
 }
 
 QTEST_APPLESS_MAIN(CycleFaultsTest)
