@@ -26,8 +26,11 @@ std::size_t sequenceLength(std::string_view s, std::size_t i)
 {
     const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(s[i + k]); };
     const unsigned char lead = byte(0);
-    std::size_t n = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : (lead & 0xF0) == 0xE0 ? 3
-            : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+    std::size_t n = lead < 0x80       ? 1
+        : lead >= 0xC2 && lead < 0xE0 ? 2
+        : (lead & 0xF0) == 0xE0       ? 3
+        : lead >= 0xF0 && lead < 0xF5 ? 4
+                                      : 0;
     if (n == 0 || i + n > s.size())
         return 0;
     for (std::size_t k = 1; k < n; ++k)
@@ -220,7 +223,7 @@ JsonWriter &JsonWriter::json(const QJsonValue &v)
             members.emplace_back(it.key().toUtf8(), it.value());
         std::sort(members.begin(), members.end(), [](const auto &a, const auto &b) {
             return std::string_view(a.first.constData(), a.first.size())
-                    < std::string_view(b.first.constData(), b.first.size());
+                < std::string_view(b.first.constData(), b.first.size());
         });
         beginObject();
         for (const auto &[name, item] : members)

@@ -10,8 +10,8 @@ namespace gridloom {
 
 enum class Quality : std::uint8_t {
     Good = 0x00,
-    UncertainLastUsable = 0x40, ///< stale: the source stopped answering, this is its last good value
-    UncertainSubNormal = 0x41,  ///< derived from fewer good inputs than asked for
+    UncertainLastUsable = 0x40,      ///< stale: the source stopped answering, this is its last good value
+    UncertainSubNormal = 0x41,       ///< derived from fewer good inputs than asked for
     BadWaitingForInitialData = 0x80, ///< nothing was ever received
     BadConfigurationError = 0x81,    ///< Modbus exception 1, 2, 3: the address or function does not exist
     BadDeviceFailure = 0x82,         ///< Modbus exception 4, 5, 6, 8: the device answered that it cannot
@@ -24,10 +24,19 @@ enum class Quality : std::uint8_t {
     BadNoData = 0x89,     ///< a window without a good input
 };
 
-constexpr bool isGood(Quality q) { return static_cast<std::uint8_t>(q) < 0x40; }
-constexpr bool isBad(Quality q) { return static_cast<std::uint8_t>(q) >= 0x80; }
+constexpr bool isGood(Quality q)
+{
+    return static_cast<std::uint8_t>(q) < 0x40;
+}
+constexpr bool isBad(Quality q)
+{
+    return static_cast<std::uint8_t>(q) >= 0x80;
+}
 /// Good or stale: there is a number to show.
-constexpr bool isUsable(Quality q) { return !isBad(q); }
+constexpr bool isUsable(Quality q)
+{
+    return !isBad(q);
+}
 
 /// The worse of two; of two bad ones the first.
 constexpr Quality worst(Quality a, Quality b)

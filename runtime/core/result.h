@@ -10,8 +10,8 @@
 namespace gridloom {
 
 struct Error {
-    QString code;    ///< stable, `subsystem.reason`, such as "modbus.timeout"
-    QString message; ///< what happened, where and what to do, in the user's words
+    QString code;             ///< stable, `subsystem.reason`, such as "modbus.timeout"
+    QString message;          ///< what happened, where and what to do, in the user's words
     bool isRetryable = false; ///< whether the same call may succeed later
 };
 

@@ -18,8 +18,8 @@ struct Sample {
     PointHandle point = kNoPoint;
     Quality quality = Quality::BadWaitingForInitialData;
     Value value;
-    WallTime sourceTime;     ///< UTC at capture: when the frame arrived, or what the device said
-    SteadyTime gatewayTime;  ///< steady clock of this gateway when the frame arrived
+    WallTime sourceTime;    ///< UTC at capture: when the frame arrived, or what the device said
+    SteadyTime gatewayTime; ///< steady clock of this gateway when the frame arrived
 };
 
 } // namespace gridloom

@@ -13,7 +13,10 @@ namespace {
 constexpr double kTwo63 = 9223372036854775808.0;
 constexpr double kTwo64 = 18446744073709551616.0;
 
-int sign(auto a, auto b) { return a < b ? -1 : a > b ? 1 : 0; }
+int sign(auto a, auto b)
+{
+    return a < b ? -1 : a > b ? 1 : 0;
+}
 
 // Exact comparison of an integer of magnitude below 2^64 with a double.
 template<typename Int>

@@ -58,9 +58,18 @@ void printFaults(const std::vector<DesignFault> &faults, bool isJson)
     JsonWriter w;
     w.beginObject().key("faults").beginArray();
     for (const DesignFault &fault : faults)
-        w.beginObject().key("path").string(QStringView(fault.path)).key("pointer").string(QStringView(fault.pointer))
-                .key("line").integer(fault.line).key("code").string(QStringView(fault.code))
-                .key("message").string(QStringView(fault.message)).endObject();
+        w.beginObject()
+            .key("path")
+            .string(QStringView(fault.path))
+            .key("pointer")
+            .string(QStringView(fault.pointer))
+            .key("line")
+            .integer(fault.line)
+            .key("code")
+            .string(QStringView(fault.code))
+            .key("message")
+            .string(QStringView(fault.message))
+            .endObject();
     w.endArray().endObject();
     print(stdout, QString::fromUtf8(w.take()));
 }
@@ -74,10 +83,11 @@ int checkDesign(const LoadedDesign &loaded, const Options &options)
         return kInvalid;
     }
     if (!options.isJson)
-        print(stdout, QStringLiteral("Design is valid: %1 points, %2 triggers, revision %3")
-                              .arg(loaded.design->points.size())
-                              .arg(loaded.design->triggerList.size())
-                              .arg(QString::fromLatin1(loaded.design->revision.left(12))));
+        print(stdout,
+              QStringLiteral("Design is valid: %1 points, %2 triggers, revision %3")
+                  .arg(loaded.design->points.size())
+                  .arg(loaded.design->triggerList.size())
+                  .arg(QString::fromLatin1(loaded.design->revision.left(12))));
     return kOk;
 }
 

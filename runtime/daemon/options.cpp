@@ -31,7 +31,10 @@ QList<Setting> settings(const QString &applicationDir)
          s("Folder of the plugins."), s("DIR")},
         {"status-socket", "status/socket", {}, s("Local socket that gets one JSON status line a second."), s("PATH")},
         {"report", "status/report", {}, s("File that gets the last status line at exit."), s("FILE")},
-        {"status-points", "status/points", {}, s("Points whose values each status line carries, comma separated."),
+        {"status-points",
+         "status/points",
+         {},
+         s("Points whose values each status line carries, comma separated."),
          s("A.B,..")},
         {"speed", "runtime/speed", s("1"), s("Run the clock so many times as fast (0.1 to 1000)."), s("N")},
         {"durable-commit-ms", "records/durableCommitMs", s("0"),
@@ -41,8 +44,8 @@ QList<Setting> settings(const QString &applicationDir)
 
 QString environmentName(const char *key)
 {
-    return QStringLiteral("GRIDLOOM_") + QString::fromLatin1(key).toUpper().replace(QLatin1Char('/'),
-                                                                                      QLatin1String("__"));
+    return QStringLiteral("GRIDLOOM_")
+        + QString::fromLatin1(key).toUpper().replace(QLatin1Char('/'), QLatin1String("__"));
 }
 
 QString numberFault(const Options &options, bool isSpeedNumber, bool isCommitNumber)
@@ -59,7 +62,8 @@ OptionsResult readOptions(const QStringList &arguments, const QString &applicati
 {
     QList<Setting> list = settings(applicationDir);
     QCommandLineParser parser;
-    parser.setApplicationDescription(QStringLiteral("Gridloom runtime: acquires, aggregates, triggers, controls, stores."));
+    parser.setApplicationDescription(
+        QStringLiteral("Gridloom runtime: acquires, aggregates, triggers, controls, stores."));
     for (const Setting &s : list)
         parser.addOption({QString::fromLatin1(s.option), s.help, s.placeholder});
     parser.addOption({QStringLiteral("config"), QStringLiteral("Configuration file (INI)."), QStringLiteral("FILE"),
@@ -75,7 +79,8 @@ OptionsResult readOptions(const QStringList &arguments, const QString &applicati
     if (parser.isSet(help))
         return {std::nullopt, 0, parser.helpText()};
     if (parser.isSet(version))
-        return {std::nullopt, 0, QStringLiteral("gridloomd " GRIDLOOM_VERSION " (Qt %1)").arg(QLatin1String(qVersion()))};
+        return {std::nullopt, 0,
+                QStringLiteral("gridloomd " GRIDLOOM_VERSION " (Qt %1)").arg(QLatin1String(qVersion()))};
     if (!parser.positionalArguments().isEmpty())
         return {std::nullopt, kUsage,
                 QStringLiteral("Unexpected argument \"%1\". See --help.").arg(parser.positionalArguments().first())};

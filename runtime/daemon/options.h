@@ -11,15 +11,15 @@
 namespace gridloom {
 
 struct Options {
-    QString design;       ///< folder
+    QString design; ///< folder
     QString stateDir;
     QString pluginDir;    ///< default: ../lib/gridloom/plugins beside the executable
     QString configFile;   ///< default: /etc/gridloom/gridloomd.conf
     QString statusSocket; ///< empty: none
     QString report;       ///< empty: none
     QStringList statusPoints;
-    double speed = 1.0;          ///< 0.1 to 1000
-    int durableCommitMs = 0;     ///< low-wear profile: one group commit in so many ms; 0: at once
+    double speed = 1.0;      ///< 0.1 to 1000
+    int durableCommitMs = 0; ///< low-wear profile: one group commit in so many ms; 0: at once
     bool isCheck = false;
     bool isPrintConfig = false;
     bool isJson = false;

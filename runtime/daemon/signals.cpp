@@ -16,7 +16,7 @@ sigset_t stopSignals()
     sigaddset(&set, SIGINT);
     return set;
 }
-}
+} // namespace
 
 void Signals::block()
 {

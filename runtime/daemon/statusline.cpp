@@ -90,8 +90,15 @@ void writeStates(JsonWriter &w, const EngineSnapshot &s, const StatusContext &c)
 {
     w.key("queues").beginObject();
     for (const auto &queue : c.queues)
-        w.key(queue.name).beginObject().key("size").unsignedInteger(queue.size).key("highWater")
-                .unsignedInteger(queue.highWater).key("refused").unsignedInteger(queue.refused).endObject();
+        w.key(queue.name)
+            .beginObject()
+            .key("size")
+            .unsignedInteger(queue.size)
+            .key("highWater")
+            .unsignedInteger(queue.highWater)
+            .key("refused")
+            .unsignedInteger(queue.refused)
+            .endObject();
     w.endObject().key("links").beginArray();
     for (const auto &link : s.links) {
         w.beginObject().key("device").string(QStringView(link.device)).key("health").string(healthName(link.health));
@@ -101,14 +108,32 @@ void writeStates(JsonWriter &w, const EngineSnapshot &s, const StatusContext &c)
     }
     w.endArray().key("sinks").beginArray();
     for (const auto &sink : c.sinks)
-        w.beginObject().key("id").string(QStringView(sink.id)).key("connected").boolean(sink.statistics.isConnected)
-                .key("waiting").unsignedInteger(sink.statistics.waiting).endObject();
+        w.beginObject()
+            .key("id")
+            .string(QStringView(sink.id))
+            .key("connected")
+            .boolean(sink.statistics.isConnected)
+            .key("waiting")
+            .unsignedInteger(sink.statistics.waiting)
+            .endObject();
     w.endArray().key("alarms").beginArray();
     for (const auto &alarm : s.activeAlarms)
-        w.beginObject().key("id").string(QStringView(alarm.id)).key("name").string(QStringView(alarm.name))
-                .key("state").string(QStringView(alarm.state)).key("severity").string(QStringView(alarm.severity))
-                .key("text").string(QStringView(alarm.text)).key("since").string(view(utcText(alarm.since)))
-                .key("occurrences").unsignedInteger(alarm.occurrences).endObject();
+        w.beginObject()
+            .key("id")
+            .string(QStringView(alarm.id))
+            .key("name")
+            .string(QStringView(alarm.name))
+            .key("state")
+            .string(QStringView(alarm.state))
+            .key("severity")
+            .string(QStringView(alarm.severity))
+            .key("text")
+            .string(QStringView(alarm.text))
+            .key("since")
+            .string(view(utcText(alarm.since)))
+            .key("occurrences")
+            .unsignedInteger(alarm.occurrences)
+            .endObject();
     w.endArray();
 }
 
@@ -118,24 +143,48 @@ void writeTriggers(JsonWriter &w, const EngineSnapshot &s, const Design &design)
     for (std::size_t i = 0; i < s.triggerStatistics.size(); ++i) {
         const TriggerStatistics &t = s.triggerStatistics[i];
         const Trigger &trigger = *design.triggerList[static_cast<qsizetype>(i)];
-        w.beginObject().key("id").string(QStringView(trigger.id)).key("name").string(QStringView(trigger.name))
-                .key("runs").unsignedInteger(t.runs).key("failed").unsignedInteger(t.failed)
-                .key("timedOut").unsignedInteger(t.timedOut).key("skipped").unsignedInteger(t.skipped)
-                .key("disabled").boolean(t.isDisabled);
+        w.beginObject()
+            .key("id")
+            .string(QStringView(trigger.id))
+            .key("name")
+            .string(QStringView(trigger.name))
+            .key("runs")
+            .unsignedInteger(t.runs)
+            .key("failed")
+            .unsignedInteger(t.failed)
+            .key("timedOut")
+            .unsignedInteger(t.timedOut)
+            .key("skipped")
+            .unsignedInteger(t.skipped)
+            .key("disabled")
+            .boolean(t.isDisabled);
         if (!t.lastError.isEmpty())
             w.key("lastError").string(QStringView(t.lastError));
         w.endObject();
     }
     w.endArray().key("slowRuns").beginArray();
     for (const SlowRun &run : s.slowRuns)
-        w.beginObject().key("run").unsignedInteger(run.run).key("trigger").string(QStringView(run.trigger))
-                .key("cause").string(QStringView(run.cause)).key("ms").rounded(run.ms, 2).endObject();
+        w.beginObject()
+            .key("run")
+            .unsignedInteger(run.run)
+            .key("trigger")
+            .string(QStringView(run.trigger))
+            .key("cause")
+            .string(QStringView(run.cause))
+            .key("ms")
+            .rounded(run.ms, 2)
+            .endObject();
     w.endArray().key("values").beginObject();
     for (const auto &value : s.values)
-        w.key(view(value.name.toUtf8())).beginObject().key("v").value(isUsable(value.slot.quality) ? value.slot.value
-                                                                                                    : Value())
-                .key("q").string(qualityName(value.slot.quality)).key("t").string(view(utcText(value.slot.sourceTime)))
-                .endObject();
+        w.key(view(value.name.toUtf8()))
+            .beginObject()
+            .key("v")
+            .value(isUsable(value.slot.quality) ? value.slot.value : Value())
+            .key("q")
+            .string(qualityName(value.slot.quality))
+            .key("t")
+            .string(view(utcText(value.slot.sourceTime)))
+            .endObject();
     w.endObject();
 }
 } // namespace
@@ -168,8 +217,15 @@ QByteArray statusLine(const EngineSnapshot &s, const StatusContext &c)
     writeCounts(w, s, c);
     writeStates(w, s, c);
     writeTriggers(w, s, c.design);
-    w.key("process").beginObject().key("cpuMs").integer(c.process.cpuMs).key("rssKb").integer(c.process.rssKb)
-            .key("threads").integer(c.process.threads).endObject();
+    w.key("process")
+        .beginObject()
+        .key("cpuMs")
+        .integer(c.process.cpuMs)
+        .key("rssKb")
+        .integer(c.process.rssKb)
+        .key("threads")
+        .integer(c.process.threads)
+        .endObject();
     w.endObject();
     return w.take();
 }

@@ -30,7 +30,7 @@ Result<void> StatusServer::listen(const QString &path)
         return Error{QStringLiteral("status.listen"),
                      QStringLiteral("The status socket %1 cannot be opened: %2. Check that its folder exists and is "
                                     "writable.")
-                             .arg(path, m_server.errorString())};
+                         .arg(path, m_server.errorString())};
     connect(&m_server, &QLocalServer::newConnection, this, [this] {
         while (QLocalSocket *client = m_server.nextPendingConnection()) {
             m_clients.append(client);

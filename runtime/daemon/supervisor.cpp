@@ -12,7 +12,7 @@ namespace {
 Q_LOGGING_CATEGORY(lcDaemon, "gridloom.daemon")
 // An orderly stop ends within 10 s: what is not confirmed by then stays in flight in the account, and in the outbox.
 constexpr std::chrono::milliseconds kDrainLimit{5'000};
-}
+} // namespace
 
 Supervisor::Supervisor(Options options, std::shared_ptr<const Design> design, std::unique_ptr<const Clock> clock)
     : m_options(std::move(options)), m_design(std::move(design)), m_clock(std::move(clock)),
@@ -32,7 +32,7 @@ Result<void> Supervisor::start()
     if (!QDir().mkpath(m_options.stateDir))
         return Error{QStringLiteral("state.folder"),
                      QStringLiteral("The state folder %1 cannot be created. Check --state-dir and its permissions.")
-                             .arg(m_options.stateDir)};
+                         .arg(m_options.stateDir)};
     if (const auto opened = m_records.open(m_options.stateDir); !opened)
         return opened;
     if (!m_options.statusSocket.isEmpty())
@@ -117,8 +117,8 @@ void Supervisor::finish()
     if (!m_options.report.isEmpty()) {
         QSaveFile file(m_options.report);
         if (!file.open(QIODevice::WriteOnly) || file.write(m_lastLine + '\n') < 0 || !file.commit()) {
-            qCCritical(lcDaemon).noquote() << "The report" << m_options.report
-                                           << "could not be written:" << file.errorString();
+            qCCritical(lcDaemon).noquote()
+                << "The report" << m_options.report << "could not be written:" << file.errorString();
             exitCode = 1;
         }
     }

@@ -31,16 +31,20 @@ AlarmBoard::AlarmBoard(const Design &design, Records &records, Changed changed)
     for (const auto &[setId, set] : design.alarms)
         for (const AlarmDefinition &definition : set.alarms) {
             if (m_entries.size() <= static_cast<std::size_t>(definition.index))
-                m_entries.resize(static_cast<std::size_t>(definition.index) + 1, Entry{Alarm(definition), {}, {}, {}, 0});
+                m_entries.resize(static_cast<std::size_t>(definition.index) + 1,
+                                 Entry{Alarm(definition), {}, {}, {}, 0});
             m_entries[static_cast<std::size_t>(definition.index)] =
-                    Entry{Alarm(definition), setId + QLatin1Char('.') + definition.id,
-                          set.name + QLatin1Char('.') + definition.name, definition.text, 0};
+                Entry{Alarm(definition), setId + QLatin1Char('.') + definition.id,
+                      set.name + QLatin1Char('.') + definition.name, definition.text, 0};
             if (definition.condition)
                 m_alarmsOf[definition.condition->point].push_back(definition.index);
         }
     for (const AlarmDefinition &definition : m_systemDefinitions)
-        m_entries.push_back(Entry{Alarm(definition), QStringLiteral("system.") + definition.id,
-                                  QStringLiteral("system.") + definition.name, {}, 0});
+        m_entries.push_back(Entry{Alarm(definition),
+                                  QStringLiteral("system.") + definition.id,
+                                  QStringLiteral("system.") + definition.name,
+                                  {},
+                                  0});
 }
 
 void AlarmBoard::pointSampled(PointHandle point, const ImageSlot &slot, SteadyTime now, WallTime wall)
@@ -79,8 +83,8 @@ bool AlarmBoard::act(int alarm, bool isRaise, const QByteArray &text, std::uint6
     }
     if (entry.lastRecord <= m_committed)
         return false;
-    const auto later = std::find_if(m_waiting.begin(), m_waiting.end(),
-                                    [&](const Waiting &w) { return w.number > entry.lastRecord; });
+    const auto later =
+        std::find_if(m_waiting.begin(), m_waiting.end(), [&](const Waiting &w) { return w.number > entry.lastRecord; });
     m_waiting.insert(later, {entry.lastRecord, run, false});
     return true;
 }
@@ -108,7 +112,7 @@ AlarmBoard::Entry &AlarmBoard::systemEntry(SystemAlarm alarm)
 }
 
 void AlarmBoard::journal(Entry &entry, const AlarmChange &change, const QByteArray &value, std::uint64_t run,
-                                 WallTime wall)
+                         WallTime wall)
 {
     AlarmTransition transition;
     transition.alarmId = entry.id;

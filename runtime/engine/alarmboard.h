@@ -55,14 +55,13 @@ public:
 
 private:
     Entry &systemEntry(SystemAlarm alarm);
-    void journal(Entry &entry, const AlarmChange &change, const QByteArray &value, std::uint64_t run,
-                         WallTime wall);
+    void journal(Entry &entry, const AlarmChange &change, const QByteArray &value, std::uint64_t run, WallTime wall);
     void evaluate(int alarm, const ImageSlot &slot, SteadyTime now, WallTime wall);
 
     Records &m_records;
     Changed m_changed;
     std::vector<AlarmDefinition> m_systemDefinitions;
-    std::vector<Entry> m_entries; ///< by alarm index, the system's last
+    std::vector<Entry> m_entries;             ///< by alarm index, the system's last
     std::vector<std::vector<int>> m_alarmsOf; ///< by point
     struct Waiting {
         RecordNumber number;

@@ -93,8 +93,8 @@ void ControlPath::deviceReturned(const Device &device)
 
 void ControlPath::writeFinished(const WriteFinished &event)
 {
-    const auto command = m_arbiter.finish(event.id, stateOf(event.result.state), event.result.readBack,
-                                          event.result.error, event.at);
+    const auto command =
+        m_arbiter.finish(event.id, stateOf(event.result.state), event.result.readBack, event.result.error, event.at);
     if (command)
         finished(*command, event.at);
 }
@@ -112,8 +112,8 @@ void ControlPath::finished(const ControlCommand &command, SteadyTime now)
     ControlRecord record;
     record.command = command.id;
     record.pointId = command.request.point < static_cast<PointHandle>(m_design.points.size())
-            ? m_design.points[command.request.point].id
-            : QString();
+        ? m_design.points[command.request.point].id
+        : QString();
     record.value = command.value.toText();
     record.readBack = command.readBack.isNull() ? QByteArray() : command.readBack.toText();
     record.reason = command.request.reason;

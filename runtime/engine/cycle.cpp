@@ -36,13 +36,14 @@ Cycle::Cycle(Parts parts)
     : m_parts(std::move(parts)), m_design(m_parts.design), m_points(static_cast<std::size_t>(m_design.points.size())),
       m_runs(m_parts.clock.clockDuration(kRunDeadline),
              [this](const TriggerRun &run, Outcome outcome) { m_triggers.runEnded(run, outcome); }),
-      m_control(m_design, m_parts.outlets, m_parts.records, m_runs, m_parts.clock), m_history(m_design, m_parts.outlets),
-      m_outbound(m_design, m_parts.outlets, m_parts.records),
+      m_control(m_design, m_parts.outlets, m_parts.records, m_runs, m_parts.clock),
+      m_history(m_design, m_parts.outlets), m_outbound(m_design, m_parts.outlets, m_parts.records),
       m_alarms(m_design, m_parts.records,
                [this](const AlarmBoard::Entry &entry, const AlarmTransition &transition) {
                    m_outbound.publishAlarm(entry, transition, m_now);
                }),
-      m_triggers(m_design, m_parts.outlets, m_parts.records, m_runs, {m_control, m_alarms, m_outbound, m_history,
+      m_triggers(m_design, m_parts.outlets, m_parts.records, m_runs,
+                 {m_control, m_alarms, m_outbound, m_history,
                   [this](PointHandle point, const Value &value) {
                       takeResult({point, Quality::Good, value, m_wall, m_now});
                   }},
@@ -178,9 +179,9 @@ void Cycle::reportLostRows()
     if (lost == m_lostRows)
         return;
     m_lostRows = lost;
-    m_alarms.raiseSystem(SystemAlarm::HistoryLost,
-                         m_storeError.isEmpty() ? QStringLiteral("The store is too slow: its queue is full.") : m_storeError,
-                         m_wall);
+    m_alarms.raiseSystem(
+        SystemAlarm::HistoryLost,
+        m_storeError.isEmpty() ? QStringLiteral("The store is too slow: its queue is full.") : m_storeError, m_wall);
     m_storeError.clear();
 }
 
@@ -357,8 +358,8 @@ EngineSnapshot Cycle::snapshot()
     for (const AlarmBoard::Entry &entry : m_alarms.entries())
         if (entry.alarm.state() != AlarmState::Normal)
             s.activeAlarms.push_back({entry.id, entry.name, alarmStateName(entry.alarm.state()),
-                                      severityText(entry.alarm.definition().severity), entry.text,
-                                      entry.alarm.since(), entry.alarm.occurrences()});
+                                      severityText(entry.alarm.definition().severity), entry.text, entry.alarm.since(),
+                                      entry.alarm.occurrences()});
     for (const auto &[id, link] : m_links)
         s.links.push_back(link);
     for (const PointHandle point : m_parts.watched)

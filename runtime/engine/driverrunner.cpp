@@ -33,8 +33,8 @@ void DriverRunner::buildGroups()
                 continue;
             PollGroup &group = byPeriod[point.period];
             group.period = point.period;
-            group.phase = Nanoseconds(static_cast<Nanoseconds::rep>(
-                    spread * static_cast<double>(Nanoseconds(point.period).count())));
+            group.phase = Nanoseconds(
+                static_cast<Nanoseconds::rep>(spread * static_cast<double>(Nanoseconds(point.period).count())));
             group.points.push_back(point.handle);
             m_firstPoint = std::min(m_firstPoint, point.handle);
             m_lastPoint = std::max(m_lastPoint, point.handle);
@@ -108,9 +108,11 @@ void DriverRunner::write(const WriteRequest &request)
         m_driver->write(request);
         return;
     }
-    writeFinished(request.id, {WriteResult::State::Rejected, {},
-                               {QStringLiteral("driver.unavailable"),
-                                QStringLiteral("Channel \"%1\" has no working driver.").arg(m_channel.name)}});
+    writeFinished(request.id,
+                  {WriteResult::State::Rejected,
+                   {},
+                   {QStringLiteral("driver.unavailable"),
+                    QStringLiteral("Channel \"%1\" has no working driver.").arg(m_channel.name)}});
 }
 
 void DriverRunner::stop()

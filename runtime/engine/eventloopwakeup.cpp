@@ -10,12 +10,11 @@ EventLoopWakeUp::EventLoopWakeUp(std::function<void()> woken)
     : m_fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       m_notifier(std::make_unique<QSocketNotifier>(m_fd, QSocketNotifier::Read))
 {
-    QObject::connect(m_notifier.get(), &QSocketNotifier::activated, m_notifier.get(),
-                     [this, woken = std::move(woken)] {
-                         eventfd_t count = 0;
-                         ::eventfd_read(m_fd, &count);
-                         woken();
-                     });
+    QObject::connect(m_notifier.get(), &QSocketNotifier::activated, m_notifier.get(), [this, woken = std::move(woken)] {
+        eventfd_t count = 0;
+        ::eventfd_read(m_fd, &count);
+        woken();
+    });
 }
 
 EventLoopWakeUp::~EventLoopWakeUp()

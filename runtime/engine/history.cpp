@@ -7,7 +7,7 @@ namespace {
 // Rows are handed over together: a wake-up of the store thread costs more than a row.
 constexpr std::size_t kMostRows = 1'000;
 constexpr std::chrono::milliseconds kLongestWait{250};
-}
+} // namespace
 
 History::History(const Design &design, const Outlets &outlets) : m_outlets(outlets)
 {

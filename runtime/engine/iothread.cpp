@@ -37,31 +37,31 @@ QList<Error> IoThread::start(const PluginHost &plugins)
     auto *context = new QObject;
     context->moveToThread(&m_thread);
     QMetaObject::invokeMethod(
-            context,
-            [&] {
-                ::prctl(PR_SET_TIMERSLACK, 50'000, 0, 0, 0);
-                m_wakeUp = std::make_unique<EventLoopWakeUp>([this] { runQueued(); });
-                m_tasks.setWakeUp([this] { m_wakeUp->notify(); });
-                m_pollTimer = std::make_unique<QTimer>();
-                m_pollTimer->setSingleShot(true);
-                m_pollTimer->setTimerType(Qt::PreciseTimer);
-                QObject::connect(m_pollTimer.get(), &QTimer::timeout, m_pollTimer.get(), [this] { pollDue(); });
-                m_statisticsTimer = std::make_unique<QTimer>();
-                QObject::connect(m_statisticsTimer.get(), &QTimer::timeout, m_statisticsTimer.get(), [this] {
-                    for (const auto &runner : m_runners)
-                        runner->publishStatistics();
-                });
-                m_statisticsTimer->start(500);
-                for (const auto &runner : m_runners) {
-                    const auto factory = plugins.driver(runner->driverId());
-                    const Result<void> opened = factory ? runner->open(*factory.value()) : factory.error();
-                    if (!opened)
-                        errors.append(opened.error());
-                    runner->start();
-                }
-                pollDue();
-            },
-            Qt::BlockingQueuedConnection);
+        context,
+        [&] {
+            ::prctl(PR_SET_TIMERSLACK, 50'000, 0, 0, 0);
+            m_wakeUp = std::make_unique<EventLoopWakeUp>([this] { runQueued(); });
+            m_tasks.setWakeUp([this] { m_wakeUp->notify(); });
+            m_pollTimer = std::make_unique<QTimer>();
+            m_pollTimer->setSingleShot(true);
+            m_pollTimer->setTimerType(Qt::PreciseTimer);
+            QObject::connect(m_pollTimer.get(), &QTimer::timeout, m_pollTimer.get(), [this] { pollDue(); });
+            m_statisticsTimer = std::make_unique<QTimer>();
+            QObject::connect(m_statisticsTimer.get(), &QTimer::timeout, m_statisticsTimer.get(), [this] {
+                for (const auto &runner : m_runners)
+                    runner->publishStatistics();
+            });
+            m_statisticsTimer->start(500);
+            for (const auto &runner : m_runners) {
+                const auto factory = plugins.driver(runner->driverId());
+                const Result<void> opened = factory ? runner->open(*factory.value()) : factory.error();
+                if (!opened)
+                    errors.append(opened.error());
+                runner->start();
+            }
+            pollDue();
+        },
+        Qt::BlockingQueuedConnection);
     context->deleteLater();
     return errors;
 }
@@ -71,13 +71,14 @@ void IoThread::write(const WriteRequest &request)
     const bool hasRunner = m_runnerOf.contains(request.point);
     if (hasRunner && m_tasks.pushAlways(request))
         return;
-    m_inbox.pushAlways(WriteFinished{request.id,
-                                     {WriteResult::State::Rejected,
-                                      {},
-                                      {QStringLiteral("driver.disabled"),
-                                       hasRunner ? QStringLiteral("The drivers have stopped.")
-                                                 : QStringLiteral("The channel of this output is switched off in the design.")}},
-                                     m_clock.steadyNow()});
+    m_inbox.pushAlways(
+        WriteFinished{request.id,
+                      {WriteResult::State::Rejected,
+                       {},
+                       {QStringLiteral("driver.disabled"),
+                        hasRunner ? QStringLiteral("The drivers have stopped.")
+                                  : QStringLiteral("The channel of this output is switched off in the design.")}},
+                      m_clock.steadyNow()});
 }
 
 void IoThread::stopPolling()
@@ -92,19 +93,19 @@ void IoThread::stop()
     auto *context = new QObject;
     context->moveToThread(&m_thread);
     QMetaObject::invokeMethod(
-            context,
-            [this] {
-                m_tasks.close();
-                runQueued();
-                m_pollTimer.reset();
-                m_statisticsTimer.reset();
-                for (const auto &runner : m_runners)
-                    runner->stop();
-                for (const auto &runner : m_runners)
-                    runner->release();
-                m_wakeUp->stopListening(); // it stays: a producer may just be about to notify it
-            },
-            Qt::BlockingQueuedConnection);
+        context,
+        [this] {
+            m_tasks.close();
+            runQueued();
+            m_pollTimer.reset();
+            m_statisticsTimer.reset();
+            for (const auto &runner : m_runners)
+                runner->stop();
+            for (const auto &runner : m_runners)
+                runner->release();
+            m_wakeUp->stopListening(); // it stays: a producer may just be about to notify it
+        },
+        Qt::BlockingQueuedConnection);
     context->deleteLater();
     m_thread.quit();
     m_thread.wait();
@@ -157,7 +158,8 @@ void IoThread::arm(std::optional<SteadyTime> due)
     if (!due)
         return;
     // QTimer counts in an int of milliseconds; a longer wait is made of several.
-    const Nanoseconds wait = std::min<Nanoseconds>(m_clock.realDuration(*due - m_clock.steadyNow()), std::chrono::hours(1));
+    const Nanoseconds wait =
+        std::min<Nanoseconds>(m_clock.realDuration(*due - m_clock.steadyNow()), std::chrono::hours(1));
     m_pollTimer->start(std::chrono::ceil<std::chrono::milliseconds>(std::max(wait, Nanoseconds(0))));
 }
 

@@ -52,7 +52,7 @@ QString Outbound::publish(const PublishAction &action, std::uint64_t run, Trigge
         return QStringLiteral("the design has no sink");
     if (!validTopic(topic(action.topic)))
         return QStringLiteral("\"%1\" is no MQTT topic: it may not be empty or hold + # or control characters")
-                .arg(QString::fromUtf8(action.topic.left(80)));
+            .arg(QString::fromUtf8(action.topic.left(80)));
     for (std::size_t sink = 0; sink < m_outlets.sinks.size(); ++sink) {
         const std::uint64_t id = m_nextId++;
         OutboundMessage message{id, topic(action.topic), scriptPayload(id, action.payload), action.qos,
@@ -70,8 +70,8 @@ void Outbound::publishAlarm(const AlarmBoard::Entry &entry, const AlarmTransitio
             continue;
         const std::uint64_t id = m_nextId++;
         const int dot = static_cast<int>(entry.name.indexOf(QLatin1Char('.')));
-        const QByteArray below = "alarm/" + escapeLevel(entry.name.left(dot)) + '/'
-                + escapeLevel(entry.name.mid(dot + 1));
+        const QByteArray below =
+            "alarm/" + escapeLevel(entry.name.left(dot)) + '/' + escapeLevel(entry.name.mid(dot + 1));
         send(sink, OutboundMessage{id, topic(below), alarmPayload(id, entry, transition), 1, false},
              Open{0, now, 1, false}, transition.time);
     }

@@ -15,10 +15,7 @@ template<typename Key>
 class Schedule {
 public:
     void add(SteadyTime due, Key key) { m_heap.push({due, key}); }
-    std::optional<SteadyTime> next() const
-    {
-        return m_heap.empty() ? std::nullopt : std::optional(m_heap.top().due);
-    }
+    std::optional<SteadyTime> next() const { return m_heap.empty() ? std::nullopt : std::optional(m_heap.top().due); }
     /// The earliest item with a due time up to `now`, taken out.
     std::optional<std::pair<SteadyTime, Key>> take(SteadyTime now)
     {

@@ -9,8 +9,7 @@ namespace {
 constexpr std::chrono::milliseconds kRetryAfter{1'000};
 }
 
-SinkRunner::SinkRunner(const SinkDefinition &definition, QByteArray topicPrefix, EngineInbox &inbox,
-                       const Clock &clock)
+SinkRunner::SinkRunner(const SinkDefinition &definition, QByteArray topicPrefix, EngineInbox &inbox, const Clock &clock)
     : m_definition(definition), m_topicPrefix(std::move(topicPrefix)), m_inbox(inbox), m_clock(clock)
 {
     m_thread.setObjectName(QStringLiteral("sink-") + definition.id);
@@ -30,20 +29,20 @@ Result<void> SinkRunner::start(SinkFactory &factory, std::vector<OutboundMessage
     auto *context = new QObject;
     context->moveToThread(&m_thread);
     QMetaObject::invokeMethod(
-            context,
-            [&] {
-                m_wakeUp = std::make_unique<EventLoopWakeUp>([this] { takeQueued(); });
-                m_queue.setWakeUp([this] { m_wakeUp->notify(); });
-                m_retryTimer = std::make_unique<QTimer>();
-                m_retryTimer->setSingleShot(true);
-                QObject::connect(m_retryTimer.get(), &QTimer::timeout, m_retryTimer.get(), [this] { fillWindow(); });
-                m_sink = factory.createSink(*this, m_clock);
-                configured = m_sink->configure(m_definition.params, m_topicPrefix);
-                if (configured)
-                    m_sink->start();
-                publishStatistics();
-            },
-            Qt::BlockingQueuedConnection);
+        context,
+        [&] {
+            m_wakeUp = std::make_unique<EventLoopWakeUp>([this] { takeQueued(); });
+            m_queue.setWakeUp([this] { m_wakeUp->notify(); });
+            m_retryTimer = std::make_unique<QTimer>();
+            m_retryTimer->setSingleShot(true);
+            QObject::connect(m_retryTimer.get(), &QTimer::timeout, m_retryTimer.get(), [this] { fillWindow(); });
+            m_sink = factory.createSink(*this, m_clock);
+            configured = m_sink->configure(m_definition.params, m_topicPrefix);
+            if (configured)
+                m_sink->start();
+            publishStatistics();
+        },
+        Qt::BlockingQueuedConnection);
     context->deleteLater();
     return configured;
 }
@@ -60,15 +59,15 @@ void SinkRunner::stop()
     auto *context = new QObject;
     context->moveToThread(&m_thread);
     QMetaObject::invokeMethod(
-            context,
-            [this] {
-                m_queue.close();
-                m_retryTimer.reset();
-                m_sink->stop();
-                m_sink.reset();
-                m_wakeUp->stopListening(); // it stays: a producer may just be about to notify it
-            },
-            Qt::BlockingQueuedConnection);
+        context,
+        [this] {
+            m_queue.close();
+            m_retryTimer.reset();
+            m_sink->stop();
+            m_sink.reset();
+            m_wakeUp->stopListening(); // it stays: a producer may just be about to notify it
+        },
+        Qt::BlockingQueuedConnection);
     context->deleteLater();
     m_thread.quit();
     m_thread.wait();
@@ -150,7 +149,8 @@ void SinkRunner::failed(std::uint64_t messageId, const Error &error)
     --m_held;
     if (!error.isRetryable) {
         m_waiting.erase(item);
-        m_inbox.pushAlways(MessageEnded{m_definition.id, messageId, Outcome::Failed, error.message, m_clock.steadyNow()});
+        m_inbox.pushAlways(
+            MessageEnded{m_definition.id, messageId, Outcome::Failed, error.message, m_clock.steadyNow()});
         publishStatistics();
         return;
     }

@@ -4,8 +4,8 @@
 // order, since one that failed is sent again before anything newer.
 #pragma once
 
-#include "engine/events.h"
 #include "engine/eventloopwakeup.h"
+#include "engine/events.h"
 #include "sdk/sink.h"
 
 #include <QThread>

@@ -46,7 +46,7 @@ struct EngineSnapshot {
     bool isIdle() const
     {
         return points.inFlight == 0 && triggers.inFlight == 0 && control.inFlight == 0 && alarms.inFlight == 0
-                && store.pending == 0;
+            && store.pending == 0;
     }
 };
 

@@ -12,7 +12,7 @@ Q_LOGGING_CATEGORY(lcStore, "gridloom.store")
 // Telemetry may lose so much by a power cut.
 constexpr std::chrono::seconds kSyncPeriod{1};
 constexpr std::chrono::seconds kOpenAgain{5};
-}
+} // namespace
 
 StoreRunner::StoreRunner(std::unique_ptr<Store> store, EngineInbox &inbox, const Clock &clock)
     : m_store(std::move(store)), m_inbox(inbox), m_clock(clock)
@@ -38,8 +38,7 @@ Result<void> StoreRunner::openStore()
     if (now < m_nextOpening)
         return m_openingError;
     m_nextOpening = now + kOpenAgain;
-    const Result<void> opened =
-            m_store->open(m_opening.params, m_opening.folder, m_opening.series, m_opening.triggers);
+    const Result<void> opened = m_store->open(m_opening.params, m_opening.folder, m_opening.series, m_opening.triggers);
     m_isOpen = opened.ok();
     if (!opened) {
         m_openingError = opened.error();

@@ -29,7 +29,8 @@ TriggerPath::TriggerPath(const Design &design, const Outlets &outlets, Records &
         const auto *when = std::get_if<Trigger::OnChange>(&trigger->when);
         if (!when || !trigger->isEnabled)
             continue;
-        m_states[static_cast<std::size_t>(trigger->index)].watches.resize(static_cast<std::size_t>(when->points.size()));
+        m_states[static_cast<std::size_t>(trigger->index)].watches.resize(
+            static_cast<std::size_t>(when->points.size()));
         for (qsizetype i = 0; i < when->points.size(); ++i)
             m_watchersOf[when->points[i]].push_back({trigger->index, static_cast<std::size_t>(i)});
     }
@@ -136,9 +137,10 @@ void TriggerPath::startDue(const std::function<std::shared_ptr<const ProcessImag
             continue;
         }
         const Trigger &definition = *m_design.triggerList[trigger];
-        const std::size_t room = definition.overlap == OverlapMode::Queue ? static_cast<std::size_t>(definition.queueLength)
-                : definition.overlap == OverlapMode::Latest               ? 1U
-                                                                          : 0U;
+        const std::size_t room = definition.overlap == OverlapMode::Queue
+            ? static_cast<std::size_t>(definition.queueLength)
+            : definition.overlap == OverlapMode::Latest ? 1U
+                                                        : 0U;
         state.waiting.push_back(at);
         if (state.waiting.size() > room) {
             // Latest keeps the newest due time, the others keep those that came first.
@@ -196,7 +198,8 @@ void TriggerPath::abandonWaiting()
         discardWaiting(static_cast<int>(trigger));
 }
 
-void TriggerPath::carryOut(const Action &action, int trigger, const ScriptFinished &event, SteadyTime now, WallTime wall)
+void TriggerPath::carryOut(const Action &action, int trigger, const ScriptFinished &event, SteadyTime now,
+                           WallTime wall)
 {
     const Trigger &definition = *m_design.triggerList[trigger];
     if (const auto *control = std::get_if<ControlAction>(&action)) {
@@ -241,9 +244,9 @@ void TriggerPath::countOverrun(int trigger, const ScriptResult &result, WallTime
     m_effects.alarms.raiseSystem(SystemAlarm::TriggerDisabled,
                                  QStringLiteral("Trigger \"%1\" ran over its time limit %2 times in a row and is "
                                                 "switched off until the next start. Last error: %3")
-                                         .arg(m_design.triggerList[trigger]->name)
-                                         .arg(kOverrunsToDisable)
-                                         .arg(result.error),
+                                     .arg(m_design.triggerList[trigger]->name)
+                                     .arg(kOverrunsToDisable)
+                                     .arg(result.error),
                                  wall);
 }
 
@@ -262,8 +265,8 @@ void TriggerPath::runEnded(const TriggerRun &run, Outcome outcome)
         if (run.issued)
             m_issuedLatency.add(*run.issued - run.due);
         if (latency > m_slowAfter) {
-            m_slowRuns.push_back({run.run, trigger.name, slowestStage(run),
-                                  std::chrono::duration<double, std::milli>(latency).count()});
+            m_slowRuns.push_back(
+                {run.run, trigger.name, slowestStage(run), std::chrono::duration<double, std::milli>(latency).count()});
             if (m_slowRuns.size() > kSlowRunsKept)
                 m_slowRuns.pop_front();
         }

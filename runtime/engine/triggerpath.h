@@ -76,8 +76,8 @@ private:
     };
     struct State {
         bool isBusy = false;
-        int overruns = 0; ///< in a row
-        std::vector<Watch> watches;  ///< by position in OnChange::points
+        int overruns = 0;               ///< in a row
+        std::vector<Watch> watches;     ///< by position in OnChange::points
         std::deque<SteadyTime> waiting; ///< due times held back by OverlapMode Queue and Latest
     };
     struct Watcher {

@@ -177,7 +177,7 @@ void TriggerRuns::expire(SteadyTime now)
             for (std::size_t i = 0; i < kEffects; ++i)
                 if (it->second.effects[i].open > 0)
                     it->second.error = QStringLiteral("stage \"%1\" was not confirmed in time")
-                                               .arg(effectName(static_cast<Effect>(i)));
+                                           .arg(effectName(static_cast<Effect>(i)));
             if (it->second.error.isEmpty())
                 it->second.error = QStringLiteral("the script did not get a worker in time");
         }

@@ -110,14 +110,13 @@ Result<void> Expressions::Private::sortByDependency(const Design &design)
         const auto &by = readers[entry.first];
         return std::none_of(by.begin(), by.end(), [&](PointHandle reader) { return missing.contains(reader); });
     };
-    while (std::erase_if(missing, isOutside) > 0) { }
+    while (std::erase_if(missing, isOutside) > 0) {}
     QStringList names;
     for (const auto &[point, count] : missing)
         names.append(design.points.at(point).name);
-    return Error{QStringLiteral("script.cycle"),
-                 QStringLiteral("computed points read each other in a circle: %1")
-                     .arg(names.join(QStringLiteral(", "))),
-                 false};
+    return Error{
+        QStringLiteral("script.cycle"),
+        QStringLiteral("computed points read each other in a circle: %1").arg(names.join(QStringLiteral(", "))), false};
 }
 
 namespace {
@@ -239,8 +238,8 @@ std::pair<Value, Quality> Expressions::evaluate(PointHandle computed, const Poin
     Value value = evaluation.value.value_or(Value());
     const bool isFinite = value.type() != ValueType::Double || std::isfinite(value.real());
     if (value.isNull() || !isFinite) {
-        error = QStringLiteral("the result is %1").arg(isFinite ? QStringLiteral("nil")
-                                                                : QStringLiteral("not a finite number"));
+        error = QStringLiteral("the result is %1")
+                    .arg(isFinite ? QStringLiteral("nil") : QStringLiteral("not a finite number"));
         return {Value(), Quality::BadEvaluation};
     }
     return {std::move(value), used};

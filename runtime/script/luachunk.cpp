@@ -45,8 +45,8 @@ std::pair<int, QString> splitMessage(const QByteArray &message, int lines)
 bool loadChunk(lua_State *L, const QByteArray &text, const QByteArray &name)
 {
     const QByteArray chunkName = '=' + name;
-    const int status = luaL_loadbufferx(L, text.constData(), static_cast<std::size_t>(text.size()),
-                                        chunkName.constData(), "t");
+    const int status =
+        luaL_loadbufferx(L, text.constData(), static_cast<std::size_t>(text.size()), chunkName.constData(), "t");
     if (status == LUA_ERRMEM)
         lua_error(L);
     return status == LUA_OK;

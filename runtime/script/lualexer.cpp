@@ -93,8 +93,8 @@ void LuaLexer::readEscape(QString &out)
     } else if (c == u'u' && at() == u'{') {
         const qsizetype end = m_text.indexOf(u'}', m_position);
         const qsizetype after = end < 0 ? m_text.size() : end;
-        out += QString::fromUcs4(std::u32string(1, m_text.mid(m_position + 1, after - m_position - 1)
-                                                       .toUInt(nullptr, 16)).data(), 1);
+        out += QString::fromUcs4(
+            std::u32string(1, m_text.mid(m_position + 1, after - m_position - 1).toUInt(nullptr, 16)).data(), 1);
         m_position = after + 1;
     } else if (c == u'z') {
         while (isSpace(at())) {

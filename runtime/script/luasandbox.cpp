@@ -78,7 +78,9 @@ Result<std::unique_ptr<LuaSandbox>> LuaSandbox::create(const QByteArray &name, s
     if (opened.outcome != ScriptOutcome::Ok)
         return Error{QStringLiteral("script.memory"),
                      QStringLiteral("%1: a memory limit of %2 bytes is too small for a script; raise memoryLimitKb")
-                         .arg(QString::fromUtf8(name)).arg(memoryLimit), false};
+                         .arg(QString::fromUtf8(name))
+                         .arg(memoryLimit),
+                     false};
     return sandbox;
 }
 
@@ -125,8 +127,8 @@ LuaSandbox::Outcome LuaSandbox::outcomeOf(int status)
     lua_State *L = m_state;
     if (m_end == End::None && status == LUA_ERRMEM)
         m_end = End::OutOfMemory;
-    QString text = QStringLiteral("%1: the error is a %2 value, not a text")
-                       .arg(name, QLatin1String(luaL_typename(L, -1)));
+    QString text =
+        QStringLiteral("%1: the error is a %2 value, not a text").arg(name, QLatin1String(luaL_typename(L, -1)));
     if (m_end == End::None && lua_type(L, -1) != LUA_TSTRING) {
         lua_pushcfunction(L, &describeError);
         lua_pushvalue(L, -2);
@@ -140,8 +142,7 @@ LuaSandbox::Outcome LuaSandbox::outcomeOf(int status)
     }
     if (m_end == End::TimedOut) {
         if (status == LUA_ERRMEM)
-            text = QStringLiteral("%1: stopped after the time limit of %2 ms")
-                       .arg(name).arg(limitMs());
+            text = QStringLiteral("%1: stopped after the time limit of %2 ms").arg(name).arg(limitMs());
         return {ScriptOutcome::TimedOut, text};
     }
     if (m_end == End::OutOfMemory)

@@ -13,8 +13,8 @@
 #include "core/result.h"
 #include "script/scripttypes.h"
 
-#include <lua.h>
 #include <lauxlib.h>
+#include <lua.h>
 
 namespace gridloom {
 

@@ -176,11 +176,20 @@ void pushJsonObject(lua_State *L, const QJsonObject &object)
 void openUInt64(lua_State *L)
 {
     luaL_newmetatable(L, kUInt64Type);
-    static constexpr luaL_Reg kEvents[] = {
-        {"__add", &add}, {"__sub", &subtract}, {"__mul", &multiply}, {"__idiv", &floorDivide}, {"__mod", &modulo},
-        {"__unm", &negate}, {"__div", &refuseFloatOperator}, {"__pow", &refuseFloatOperator},
-        {"__eq", &isEqual}, {"__lt", &isLess}, {"__le", &isLessOrEqual},
-        {"__tostring", &toText}, {"__concat", &concatenate}, {nullptr, nullptr}};
+    static constexpr luaL_Reg kEvents[] = {{"__add", &add},
+                                           {"__sub", &subtract},
+                                           {"__mul", &multiply},
+                                           {"__idiv", &floorDivide},
+                                           {"__mod", &modulo},
+                                           {"__unm", &negate},
+                                           {"__div", &refuseFloatOperator},
+                                           {"__pow", &refuseFloatOperator},
+                                           {"__eq", &isEqual},
+                                           {"__lt", &isLess},
+                                           {"__le", &isLessOrEqual},
+                                           {"__tostring", &toText},
+                                           {"__concat", &concatenate},
+                                           {nullptr, nullptr}};
     luaL_setfuncs(L, kEvents, 0);
     lua_newtable(L);
     lua_pushcfunction(L, &toFloat);

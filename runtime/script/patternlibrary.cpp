@@ -190,9 +190,7 @@ void appendReplacement(lua_State *L, Replaced &out, PatternMatcher &matcher, con
         matcher.pushCapture(0, s, end);
         lua_gettable(L, 3);
         break;
-    default:
-        appendExpanded(L, out, matcher, s, end);
-        return;
+    default: appendExpanded(L, out, matcher, s, end); return;
     }
     if (lua_isstring(L, -1)) {
         out.appendTop();

@@ -149,15 +149,9 @@ const char *PatternMatcher::matchSimple(const char *s, const char *&p, bool &isD
     const char *afterClass = classEnd(p);
     const char suffix = afterClass < m_patternEnd ? *afterClass : '\0';
     switch (suffix) {
-    case '*':
-        isDone = true;
-        return maxExpand(s, p, afterClass);
-    case '+':
-        isDone = true;
-        return matchesOne(s, p, afterClass) ? maxExpand(s + 1, p, afterClass) : nullptr;
-    case '-':
-        isDone = true;
-        return minExpand(s, p, afterClass);
+    case '*': isDone = true; return maxExpand(s, p, afterClass);
+    case '+': isDone = true; return matchesOne(s, p, afterClass) ? maxExpand(s + 1, p, afterClass) : nullptr;
+    case '-': isDone = true; return minExpand(s, p, afterClass);
     case '?':
         if (matchesOne(s, p, afterClass)) {
             if (const char *result = match(s + 1, afterClass + 1)) {

@@ -2,8 +2,8 @@
 #include "script/pointbinding.h"
 
 #include "script/luavalue.h"
-#include "script/scriptcheck.h"
 #include "script/sandboxlibrary.h"
+#include "script/scriptcheck.h"
 
 #include <lauxlib.h>
 
@@ -65,8 +65,8 @@ const ImageSlot &PointBinding::slot(PointHandle point) const
 
 PointHandle PointBinding::resolve(lua_State *L, std::string_view name) const
 {
-    const auto it = m_design.pointByName.constFind(
-        QByteArray::fromRawData(name.data(), static_cast<qsizetype>(name.size())));
+    const auto it =
+        m_design.pointByName.constFind(QByteArray::fromRawData(name.data(), static_cast<qsizetype>(name.size())));
     if (it != m_design.pointByName.cend())
         return *it;
     const std::string_view shown = name.substr(0, kMaxName);

@@ -51,19 +51,19 @@ int xpcallFunction(lua_State *L)
     LuaSandbox::of(L).checkTime(L);
     lua_pushvalue(L, 2);
     lua_pushcclosure(L, &messageHandler, 1);
-    lua_replace(L, 2);         // function handler arguments...
-    lua_pushboolean(L, 1);     // the result when all goes well
+    lua_replace(L, 2);     // function handler arguments...
+    lua_pushboolean(L, 1); // the result when all goes well
     lua_pushvalue(L, 1);
-    lua_rotate(L, 3, 2);       // function handler true function arguments...
+    lua_rotate(L, 3, 2); // function handler true function arguments...
     return finishCall(L, lua_pcallk(L, arguments, LUA_MULTRET, 2, 2, &finishCall), 2);
 }
 
 // What a metatable may hold. __gc and __close would run code that no hook sees or that outlives a time-out, __mode can
 // make a collection quadratic.
-constexpr const char *kEvents[] = {
-    "__index", "__newindex", "__call", "__tostring", "__name", "__len", "__pairs", "__eq", "__lt", "__le", "__concat",
-    "__unm", "__add", "__sub", "__mul", "__div", "__mod", "__pow", "__idiv",
-    "__band", "__bor", "__bxor", "__shl", "__shr", "__bnot"};
+constexpr const char *kEvents[] = {"__index", "__newindex", "__call", "__tostring", "__name", "__len",  "__pairs",
+                                   "__eq",    "__lt",       "__le",   "__concat",   "__unm",  "__add",  "__sub",
+                                   "__mul",   "__div",      "__mod",  "__pow",      "__idiv", "__band", "__bor",
+                                   "__bxor",  "__shl",      "__shr",  "__bnot"};
 
 void pushMetatableCopy(lua_State *L, int original)
 {
@@ -183,10 +183,11 @@ int chargedFunction(lua_State *L)
     return lua_tocfunction(L, lua_upvalueindex(1))(L); // in our frame: its messages name the script's call
 }
 
-constexpr luaL_Reg kReplacedBase[] = {
-    {"pcall", &pcallFunction}, {"xpcall", &xpcallFunction}, {"setmetatable", &setMetatable},
-    {"next", &nextFunction}, {"pairs", &pairsFunction}, {"rawget", &rawgetFunction}, {"rawlen", &rawlenFunction},
-    {"rawset", &rawsetFunction}, {"collectgarbage", &collectGarbage}, {nullptr, nullptr}};
+constexpr luaL_Reg kReplacedBase[] = {{"pcall", &pcallFunction},           {"xpcall", &xpcallFunction},
+                                      {"setmetatable", &setMetatable},     {"next", &nextFunction},
+                                      {"pairs", &pairsFunction},           {"rawget", &rawgetFunction},
+                                      {"rawlen", &rawlenFunction},         {"rawset", &rawsetFunction},
+                                      {"collectgarbage", &collectGarbage}, {nullptr, nullptr}};
 
 // Opens one of Lua's own libraries and sets its members that are in `names` as fields of the table on top.
 void copyAllowed(lua_State *L, const char *library, lua_CFunction open, std::initializer_list<const char *> names)
@@ -203,9 +204,9 @@ void pushMathLibrary(lua_State *L)
 {
     lua_newtable(L);
     copyAllowed(L, LUA_MATHLIBNAME, &luaopen_math,
-                {"abs", "acos", "asin", "atan", "ceil", "cos", "deg", "exp", "floor", "fmod", "huge", "log", "max",
-                 "maxinteger", "min", "mininteger", "modf", "pi", "rad", "random", "randomseed", "sin", "sqrt", "tan",
-                 "tointeger", "type", "ult"});
+                {"abs",  "acos",   "asin",       "atan", "ceil",       "cos", "deg",        "exp",  "floor",
+                 "fmod", "huge",   "log",        "max",  "maxinteger", "min", "mininteger", "modf", "pi",
+                 "rad",  "random", "randomseed", "sin",  "sqrt",       "tan", "tointeger",  "type", "ult"});
 }
 
 void pushUtf8Library(lua_State *L)
@@ -261,9 +262,9 @@ void openSandboxLibraries(lua_State *L)
         const char *name;
         void (*push)(lua_State *);
     };
-    for (const Library &library : {Library{"math", &pushMathLibrary}, Library{"utf8", &pushUtf8Library},
-                                   Library{"table", &pushTableLibrary}, Library{"string", &pushStringLibrary},
-                                   Library{"coroutine", &pushCoroutineLibrary}}) {
+    for (const Library &library :
+         {Library{"math", &pushMathLibrary}, Library{"utf8", &pushUtf8Library}, Library{"table", &pushTableLibrary},
+          Library{"string", &pushStringLibrary}, Library{"coroutine", &pushCoroutineLibrary}}) {
         library.push(L);
         makeReadOnly(L);
         setSandboxGlobal(L, library.name);

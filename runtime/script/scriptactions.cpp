@@ -4,9 +4,9 @@
 #include "script/luapayload.h"
 #include "script/luatext.h"
 #include "script/luavalue.h"
-#include "script/scriptcheck.h"
 #include "script/readonlytable.h"
 #include "script/sandboxlibrary.h"
+#include "script/scriptcheck.h"
 
 #include <lauxlib.h>
 
@@ -22,8 +22,8 @@ constexpr std::size_t kMaxTopic = 1024;
 constexpr lua_Integer kMaxTtlMs = 24 * 3600 * 1000;
 
 // The words of docs/design-format.md, in order of the enumeration.
-constexpr std::array<std::string_view, 8> kPriorities = {
-    "safety", "gridLimit", "stateOfCharge", "demand", "schedule", "selfConsumption", "comfort", "manual"};
+constexpr std::array<std::string_view, 8> kPriorities = {"safety",   "gridLimit",       "stateOfCharge", "demand",
+                                                         "schedule", "selfConsumption", "comfort",       "manual"};
 static_assert(static_cast<std::size_t>(ControlPriority::Manual) == kPriorities.size() - 1);
 
 ScriptActions &actionsOf(lua_State *L)
@@ -53,8 +53,9 @@ ControlPriority priorityOnTop(lua_State *L)
         if (it != kPriorities.end())
             return static_cast<ControlPriority>(it - kPriorities.begin());
     }
-    luaL_error(L, "control.write: 'priority' has to be one of safety, gridLimit, stateOfCharge, demand, schedule, "
-                  "selfConsumption, comfort, manual");
+    luaL_error(L,
+               "control.write: 'priority' has to be one of safety, gridLimit, stateOfCharge, demand, schedule, "
+               "selfConsumption, comfort, manual");
     return ControlPriority::Manual;
 }
 

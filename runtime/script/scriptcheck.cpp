@@ -37,12 +37,12 @@ DesignFault nameFault(const NameUse &use, const Design &design)
     if (use.kind == NameUse::Kind::Output && !(ref.point && ref.point->write)) {
         fault.code = QStringLiteral("design.notAnOutput");
         fault.message = QStringLiteral("\"%1\" cannot be written; give the point a \"write\" policy or write another")
-                                .arg(use.name);
+                            .arg(use.name);
     } else if (use.kind == NameUse::Kind::Row && !(ref.aggregation && ref.aggregation->isScripted())) {
         fault.code = QStringLiteral("design.notARow");
         fault.message = QStringLiteral("\"%1\" is no row for triggers; aggregation.write() takes an aggregation "
                                        "without inputs")
-                                .arg(use.name);
+                            .arg(use.name);
     }
     return fault;
 }

@@ -11,10 +11,10 @@ namespace gridloom {
 
 struct NameUse {
     enum class Kind : std::uint8_t {
-        Point,      ///< point(..)
-        Output,     ///< control.write(..)
-        Row,        ///< aggregation.write(..)
-        Alarm,      ///< alarm.raise(..), alarm.clear(..)
+        Point,  ///< point(..)
+        Output, ///< control.write(..)
+        Row,    ///< aggregation.write(..)
+        Alarm,  ///< alarm.raise(..), alarm.clear(..)
     };
     Kind kind = Kind::Point;
     QString name;           ///< with escapes resolved

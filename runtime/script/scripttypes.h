@@ -17,10 +17,10 @@
 namespace gridloom {
 
 struct ScriptLimits {
-    std::chrono::milliseconds time{100};  ///< wall time of one run
-    std::size_t memory = 1 << 20;         ///< bytes of Lua heap, at most 8 MB
-    std::size_t actions = 256;            ///< per run
-    std::size_t recordBytes = 4096;       ///< log lines of one run together; the rest is cut and counted
+    std::chrono::milliseconds time{100}; ///< wall time of one run
+    std::size_t memory = 1 << 20;        ///< bytes of Lua heap, at most 8 MB
+    std::size_t actions = 256;           ///< per run
+    std::size_t recordBytes = 4096;      ///< log lines of one run together; the rest is cut and counted
 };
 
 // control.write("device.point", value [, {priority=, ttlMs=}])
@@ -64,9 +64,9 @@ struct ScriptResult {
 /// What a run can see. `image` lives as long as the run.
 struct RunContext {
     const ProcessImage *image = nullptr;
-    std::uint64_t run = 0;   ///< run number: script global `run.number`
-    SteadyTime now{};        ///< of the image: ages are counted from it
-    WallTime wall{};         ///< script global `run.time` (Unix seconds, a float)
+    std::uint64_t run = 0; ///< run number: script global `run.number`
+    SteadyTime now{};      ///< of the image: ages are counted from it
+    WallTime wall{};       ///< script global `run.time` (Unix seconds, a float)
 };
 
 } // namespace gridloom

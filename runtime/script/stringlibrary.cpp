@@ -55,8 +55,8 @@ void pushStringLibrary(lua_State *L)
 {
     lua_newtable(L);
     luaL_requiref(L, LUA_STRLIBNAME, &luaopen_string, 0);
-    for (const char *name : {"byte", "char", "format", "len", "lower", "pack", "packsize", "reverse", "sub", "unpack",
-                             "upper"}) {
+    for (const char *name :
+         {"byte", "char", "format", "len", "lower", "pack", "packsize", "reverse", "sub", "unpack", "upper"}) {
         lua_getfield(L, -1, name);
         const lua_CFunction original = lua_tocfunction(L, -1);
         lua_pop(L, 1);

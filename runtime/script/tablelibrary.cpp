@@ -203,9 +203,9 @@ void pushTableLibrary(lua_State *L)
     lua_getfield(L, -1, "pack");
     lua_setfield(L, -3, "pack");
     lua_pop(L, 1);
-    static constexpr luaL_Reg kFunctions[] = {
-        {"concat", &concat}, {"insert", &insert}, {"move", &move}, {"remove", &removeElement},
-        {"sort", &sort}, {"unpack", &unpack}, {nullptr, nullptr}};
+    static constexpr luaL_Reg kFunctions[] = {{"concat", &concat},        {"insert", &insert}, {"move", &move},
+                                              {"remove", &removeElement}, {"sort", &sort},     {"unpack", &unpack},
+                                              {nullptr, nullptr}};
     luaL_setfuncs(L, kFunctions, 0);
 }
 

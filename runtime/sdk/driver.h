@@ -33,7 +33,7 @@ using WriteId = std::uint64_t;
 struct WriteRequest {
     WriteId id = 0;
     PointHandle point = kNoPoint;
-    Value value; ///< in the point's unit: the driver applies scale and offset
+    Value value;        ///< in the point's unit: the driver applies scale and offset
     bool verify = true; ///< read back after the write and compare the registers
     /// Real steady time: after it the request is not sent any more and ends as "driver.timeout".
     std::chrono::steady_clock::time_point deadline;
@@ -52,9 +52,9 @@ struct DriverStatistics {
     std::uint64_t readBacks = 0; ///< read requests that verify a write
     std::uint64_t writes = 0;    ///< write requests
     std::uint64_t timeouts = 0;
-    std::uint64_t exceptions = 0;     ///< error answers of devices
-    std::uint64_t droppedFrames = 0;  ///< wrong transaction, unit, function, length
-    std::uint64_t reconnects = 0;     ///< successful connects after the first
+    std::uint64_t exceptions = 0;    ///< error answers of devices
+    std::uint64_t droppedFrames = 0; ///< wrong transaction, unit, function, length
+    std::uint64_t reconnects = 0;    ///< successful connects after the first
 };
 
 class DriverHost { // call only in the thread that created the driver

@@ -26,7 +26,7 @@ struct AlarmTransition {
     Severity severity = Severity::Medium;
     WallTime time;
     QString text;
-    QByteArray value; ///< digits of the value that caused it, "" when none did
+    QByteArray value;      ///< digits of the value that caused it, "" when none did
     std::uint64_t run = 0; ///< trigger run that raised or cleared it, 0: none
 };
 

@@ -20,9 +20,9 @@ struct HistoryRow {
     PointHandle point = kNoPoint;
     Quality quality = Quality::Good;
     Value value;
-    WallTime time;                ///< start of the window for aggregation results
-    std::int32_t trigger = -1;    ///< index of the trigger that wrote it, else -1
-    std::uint64_t run = 0;        ///< its run number
+    WallTime time;             ///< start of the window for aggregation results
+    std::int32_t trigger = -1; ///< index of the trigger that wrote it, else -1
+    std::uint64_t run = 0;     ///< its run number
 };
 
 /// A series outlives deployments by its id.
@@ -33,9 +33,9 @@ struct Series {
 };
 
 struct StoreStatistics {
-    std::uint64_t rows = 0;     ///< appended since start
-    std::uint64_t lost = 0;     ///< refused by the disk since start
-    std::uint64_t bytes = 0;    ///< on disk now
+    std::uint64_t rows = 0;  ///< appended since start
+    std::uint64_t lost = 0;  ///< refused by the disk since start
+    std::uint64_t bytes = 0; ///< on disk now
 };
 
 class Store {

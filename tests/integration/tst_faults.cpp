@@ -63,7 +63,8 @@ void FaultsTest::killLosesNothingAcknowledged()
     const auto ports = bed.startSimulator(kTwoDevices);
     DesignDocument files = GatewayBed::baseDesign(broker.port());
     GatewayBed::addBulkDevice(files, ports[QStringLiteral("dev")]);
-    files["alarms/site.json"] = R"({"id":"site","name":"site","alarms":[{"id":"event","name":"event","severity":"low"}]})";
+    files["alarms/site.json"] =
+        R"({"id":"site","name":"site","alarms":[{"id":"event","name":"event","severity":"low"}]})";
     GatewayBed::addPeriodicTrigger(files, "task", 50, R"(
         state.active = not state.active
         if state.active then alarm.raise("site.event") else alarm.clear("site.event") end
@@ -123,8 +124,9 @@ void FaultsTest::aDeadDeviceAndBrokerStopNothingElse()
     bed.writeDesign(files);
     QVERIFY2(bed.startRuntime({QStringLiteral("--status-points"), QStringLiteral("dev.a,dead.a")}),
              bed.runtime().output().constData());
-    const QJsonObject status =
-            bed.statusWhere([](const QJsonObject &s) { return numberAt(s, {"control", "confirmed"}) >= 30; });
+    const QJsonObject status = bed.statusWhere([](const QJsonObject &s) {
+        return numberAt(s, {"control", "confirmed"}) >= 30;
+    });
     QVERIFY2(!status.isEmpty(), bed.runtime().output().constData());
     QVERIFY(ledgersAddUp(status));
     const QJsonValue values = status[QLatin1String("values")];
@@ -178,8 +180,7 @@ void FaultsTest::aDamagedLogIsAnAlarmNotAnEnd()
     database.write(QByteArray(8192, '\0')); // PC-18: same length, all NUL
     database.close();
     QVERIFY2(bed.startRuntime(), bed.runtime().output().constData());
-    const QJsonObject status =
-            bed.statusWhere([](const QJsonObject &s) { return hasAlarm(s, "system.stateDamaged"); });
+    const QJsonObject status = bed.statusWhere([](const QJsonObject &s) { return hasAlarm(s, "system.stateDamaged"); });
     QVERIFY2(!status.isEmpty(), bed.runtime().output().constData());
     QJsonObject report;
     QVERIFY2(bed.stopRuntime(report) == 0, bed.runtime().output().constData());
@@ -194,8 +195,9 @@ void FaultsTest::aSwitchedOffChannelRejectsItsWrites()
     GatewayBed::addPeriodicTrigger(files, "control", 100, kControl);
     bed.writeDesign(files);
     QVERIFY2(bed.startRuntime(), bed.runtime().output().constData());
-    const QJsonObject status =
-            bed.statusWhere([](const QJsonObject &s) { return numberAt(s, {"control", "rejected"}) >= 10; });
+    const QJsonObject status = bed.statusWhere([](const QJsonObject &s) {
+        return numberAt(s, {"control", "rejected"}) >= 10;
+    });
     QVERIFY2(!status.isEmpty(), bed.runtime().output().constData());
     QJsonObject report;
     QVERIFY2(bed.stopRuntime(report) == 0, bed.runtime().output().constData());
@@ -214,8 +216,10 @@ void FaultsTest::endlessScriptsDelayNoStop()
     }
     bed.writeDesign(files);
     QVERIFY2(bed.startRuntime(), bed.runtime().output().constData());
-    QVERIFY(!bed.statusWhere([](const QJsonObject &s) { return numberAt(s, {"ledger", "triggers", "timedOut"}) >= 1; })
-                     .isEmpty());
+    QVERIFY(!bed.statusWhere([](const QJsonObject &s) {
+                    return numberAt(s, {"ledger", "triggers", "timedOut"}) >= 1;
+                })
+                 .isEmpty());
     QElapsedTimer time;
     time.start();
     QJsonObject report;

@@ -25,7 +25,8 @@ DesignDocument wholeDesign(int devicePort, int brokerPort)
     DesignDocument files = GatewayBed::baseDesign(brokerPort);
     GatewayBed::addBulkDevice(files, devicePort);
     GatewayBed::addPeriodicTrigger(files, "task", 100, kTask);
-    files["alarms/site.json"] = R"({"id":"site","name":"site","alarms":[{"id":"event","name":"event","severity":"low"}]})";
+    files["alarms/site.json"] =
+        R"({"id":"site","name":"site","alarms":[{"id":"event","name":"event","severity":"low"}]})";
     files["aggregations/sums.json"] = R"({"id":"sums","name":"sums","aggregations":[
         {"id":"mean","name":"mean","inputs":["dev.a"],"windowMs":1000,"fold":"mean"},{"id":"row","name":"row"}]})";
     return files;
@@ -57,7 +58,8 @@ void GridloomdTest::optionsAreChecked_data()
     QTest::newRow("unknown option") << list({"--desing", "x"}) << 2 << QByteArray("desing");
     QTest::newRow("stray word") << list({"site"}) << 2 << QByteArray("site");
     QTest::newRow("speed is no number") << list({"--speed", "fast"}) << 2 << QByteArray("--speed");
-    QTest::newRow("no such configuration") << list({"--config", "/nonexistent.conf"}) << 2 << QByteArray("/nonexistent.conf");
+    QTest::newRow("no such configuration")
+        << list({"--config", "/nonexistent.conf"}) << 2 << QByteArray("/nonexistent.conf");
     QTest::newRow("no such design") << list({"--design", "/nonexistent", "--check"}) << 3 << QByteArray("/nonexistent");
     QTest::newRow("origin of settings") << list({"--print-config", "--speed", "3"}) << 0
                                         << QByteArray("runtime/speed = 3  (command line)");
@@ -88,9 +90,9 @@ void GridloomdTest::aWrongDesignIsRefusedWhole()
     QVERIFY(bed.runtime().waitForExit(10s));
     QCOMPARE(bed.runtime().exitCode(), 3);
     const QByteArray &said = bed.runtime().output();
-    for (const char *place : {"devices/lost.json/channel", "devices/dev.json/params/unit", "devices/dev.json/points/0/name",
-                              "devices/dev.json/points/0/address", "devices/dev.json/points/0/type",
-                              "triggers/task.lua:2"})
+    for (const char *place :
+         {"devices/lost.json/channel", "devices/dev.json/params/unit", "devices/dev.json/points/0/name",
+          "devices/dev.json/points/0/address", "devices/dev.json/points/0/type", "triggers/task.lua:2"})
         QVERIFY2(said.contains(place), (QByteArray(place) + " is missing in:\n" + said).constData());
     QVERIFY(!QFileInfo::exists(bed.stateDir())); // nothing was begun
 }
@@ -107,7 +109,7 @@ void GridloomdTest::everyEffectIsConfirmedAndCounted()
              bed.runtime().output().constData());
     const QJsonObject status = bed.statusWhere([](const QJsonObject &s) {
         return numberAt(s, {"ledger", "triggers", "done"}) >= 30
-                && !s[QLatin1String("values")][QLatin1String("sums.mean")][QLatin1String("v")].isNull();
+            && !s[QLatin1String("values")][QLatin1String("sums.mean")][QLatin1String("v")].isNull();
     });
     QVERIFY2(!status.isEmpty(), bed.runtime().output().constData());
     QVERIFY(ledgersAddUp(status));
@@ -130,7 +132,8 @@ void GridloomdTest::everyEffectIsConfirmedAndCounted()
     QCOMPARE(numberAt(report, {"store", "aggregationRows"}), runs);
     // The simulator's own count of what reached it.
     const QJsonObject outside = bed.stopSimulator();
-    QCOMPARE(numberAt(outside, {"writes"}), numberAt(report, {"control", "confirmed"}) + numberAt(report, {"control", "mismatch"}));
+    QCOMPARE(numberAt(outside, {"writes"}),
+             numberAt(report, {"control", "confirmed"}) + numberAt(report, {"control", "mismatch"}));
     QCOMPARE(numberAt(outside, {"reads"}),
              numberAt(report, {"requests", "reads"}) + numberAt(report, {"requests", "readBacks"}));
 }

@@ -32,10 +32,10 @@ QHash<QString, int> GatewayBed::startSimulator(const QByteArray &scenario)
         return {};
     file.close();
     const QString ports = m_folder.filePath(QStringLiteral("ports.json"));
-    const auto started = m_simulator.start(program("gridloom-sim"),
-                                           {QStringLiteral("--scenario"), file.fileName(), QStringLiteral("--port-file"),
-                                            ports, QStringLiteral("--report"),
-                                            m_folder.filePath(QStringLiteral("sim.json"))});
+    const auto started =
+        m_simulator.start(program("gridloom-sim"),
+                          {QStringLiteral("--scenario"), file.fileName(), QStringLiteral("--port-file"), ports,
+                           QStringLiteral("--report"), m_folder.filePath(QStringLiteral("sim.json"))});
     if (!started || !m_simulator.waitForOutput("ready", 10s))
         return {};
     QHash<QString, int> map;
@@ -125,17 +125,18 @@ DesignDocument GatewayBed::baseDesign(int brokerPort)
     return {{"gridloom.json", R"({"schema":1,"site":{"id":"s","name":"S","zone":"Europe/Vienna"},
                 "gateway":{"id":"gw","name":"Gateway"},"storage":{"mode":"realTime"}})"},
             {"stores/local.json", R"({"id":"local","name":"local","store":"embedded","params":{}})"},
-            {"sinks/mqtt.json", R"({"id":"mqtt","name":"mqtt","sink":"mqtt","params":{"host":"127.0.0.1","port":)"
-                     + QByteArray::number(brokerPort) + "}}"}};
+            {"sinks/mqtt.json",
+             R"({"id":"mqtt","name":"mqtt","sink":"mqtt","params":{"host":"127.0.0.1","port":)"
+                 + QByteArray::number(brokerPort) + "}}"}};
 }
 
 void GatewayBed::addBulkDevice(DesignDocument &files, int port, const QByteArray &id)
 {
     files["channels/" + id + "-bus.json"] = R"({"id":")" + id + R"(-bus","name":")" + id
-            + R"(-bus","driver":"modbus","params":{"host":"127.0.0.1","timeoutMs":300,"port":)" + QByteArray::number(port)
-            + "}}";
-    files["devices/" + id + ".json"] = R"({"id":")" + id + R"(","name":")" + id + R"(","channel":")" + id
-            + R"(-bus","params":{"unit":1},"points":[
+        + R"(-bus","driver":"modbus","params":{"host":"127.0.0.1","timeoutMs":300,"port":)" + QByteArray::number(port)
+        + "}}";
+    files["devices/" + id + ".json"] =
+        R"({"id":")" + id + R"(","name":")" + id + R"(","channel":")" + id + R"(-bus","params":{"unit":1},"points":[
                 {"id":"a","name":"a","kind":"measured","address":"holding:0","type":"int16","periodMs":200},
                 {"id":"set","name":"set","kind":"setpoint","address":"holding:1000","type":"uint32","periodMs":1000,
                  "write":{}}]})";
@@ -144,7 +145,7 @@ void GatewayBed::addBulkDevice(DesignDocument &files, int port, const QByteArray
 void GatewayBed::addPeriodicTrigger(DesignDocument &files, const QByteArray &id, int periodMs, const QByteArray &lua)
 {
     files["triggers/" + id + ".json"] = R"({"id":")" + id + R"(","name":")" + id
-            + R"(","when":{"kind":"periodic","periodMs":)" + QByteArray::number(periodMs) + "}}";
+        + R"(","when":{"kind":"periodic","periodMs":)" + QByteArray::number(periodMs) + "}}";
     files["triggers/" + id + ".lua"] = lua;
 }
 
@@ -161,14 +162,15 @@ bool ledgersAddUp(const QJsonObject &status)
     const QJsonObject ledgers = status[QLatin1String("ledger")].toObject();
     for (auto it = ledgers.begin(); it != ledgers.end(); ++it) {
         const QJsonObject l = it.value().toObject();
-        if (numberAt(l, {"offered"}) != numberAt(l, {"done"}) + numberAt(l, {"failed"}) + numberAt(l, {"timedOut"})
-                    + numberAt(l, {"discarded"}) + numberAt(l, {"inFlight"}))
+        if (numberAt(l, {"offered"})
+            != numberAt(l, {"done"}) + numberAt(l, {"failed"}) + numberAt(l, {"timedOut"}) + numberAt(l, {"discarded"})
+                + numberAt(l, {"inFlight"}))
             return false;
     }
     const QJsonObject s = status[QLatin1String("store")].toObject();
     return !ledgers.isEmpty()
-            && numberAt(s, {"samplesOffered"}) == numberAt(s, {"rows"}) + numberAt(s, {"skippedByPolicy"})
-                            + numberAt(s, {"lost"}) + numberAt(s, {"pending"});
+        && numberAt(s, {"samplesOffered"})
+        == numberAt(s, {"rows"}) + numberAt(s, {"skippedByPolicy"}) + numberAt(s, {"lost"}) + numberAt(s, {"pending"});
 }
 
 } // namespace gridloom

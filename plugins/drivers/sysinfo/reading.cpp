@@ -83,7 +83,7 @@ std::optional<double> SysInfoDriver::Reading::temperature()
 
 std::optional<double> SysInfoDriver::Reading::diskFreePercent()
 {
-    struct statvfs disk{};
+    struct statvfs disk {};
     if (::statvfs(m_driver.m_diskPath.constData(), &disk) != 0 || disk.f_blocks == 0)
         return std::nullopt;
     // f_bavail: what a process without privileges can still write.

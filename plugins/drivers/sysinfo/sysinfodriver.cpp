@@ -146,18 +146,12 @@ std::optional<double> SysInfoDriver::evaluate(BoundPoint &point, Reading &readin
         if (!reading.memory())
             return std::nullopt;
         return static_cast<double>(reading.memory()->totalKb - reading.memory()->availableKb) / kKbPerMb;
-    case Figure::DiskFreePercent:
-        return reading.diskFreePercent();
-    case Figure::ProcessCpuPercent:
-        return processShare(point, reading);
-    case Figure::ProcessRssMb:
-        return reading.residentMb();
-    case Figure::Load1:
-        return reading.load1();
-    case Figure::UptimeS:
-        return reading.uptime();
-    case Figure::Temperature:
-        return reading.temperature();
+    case Figure::DiskFreePercent: return reading.diskFreePercent();
+    case Figure::ProcessCpuPercent: return processShare(point, reading);
+    case Figure::ProcessRssMb: return reading.residentMb();
+    case Figure::Load1: return reading.load1();
+    case Figure::UptimeS: return reading.uptime();
+    case Figure::Temperature: return reading.temperature();
     }
     return std::nullopt;
 }

@@ -32,7 +32,14 @@ public:
 
 private:
     enum class Figure : std::uint8_t {
-        CpuPercent, MemoryPercent, MemoryMb, DiskFreePercent, ProcessCpuPercent, ProcessRssMb, Load1, UptimeS,
+        CpuPercent,
+        MemoryPercent,
+        MemoryMb,
+        DiskFreePercent,
+        ProcessCpuPercent,
+        ProcessRssMb,
+        Load1,
+        UptimeS,
         Temperature
     };
     /// What is read at one moment; each file at most once per poll, and only when a due point needs it.

@@ -58,9 +58,9 @@ Result<void> MqttSink::configure(const QJsonObject &params, const QByteArray &to
     m_ackTimeout = milliseconds(params, QLatin1String("ackTimeoutMs"), 10'000);
     if (params.contains(QLatin1String("tls"))) {
         const QJsonObject tls = params.value(QLatin1String("tls")).toObject();
-        m_settings.tls = MqttTls{tls.value(QLatin1String("caFile")).toString(),
-                                 tls.value(QLatin1String("certFile")).toString(),
-                                 tls.value(QLatin1String("keyFile")).toString()};
+        m_settings.tls =
+            MqttTls{tls.value(QLatin1String("caFile")).toString(), tls.value(QLatin1String("certFile")).toString(),
+                    tls.value(QLatin1String("keyFile")).toString()};
         if (m_settings.tls->certFile.isEmpty() != m_settings.tls->keyFile.isEmpty())
             return settingsError(QStringLiteral("tls.certFile and tls.keyFile belong together; give both or none"));
     }
@@ -81,9 +81,8 @@ void MqttSink::start()
 void MqttSink::send(std::span<const OutboundMessage> messages)
 {
     for (const OutboundMessage &message : messages) {
-        const auto published =
-            m_client->publish({message.topic, message.payload, message.qos, message.isRetained},
-                              m_settings.isVersion5 ? QByteArray::number(message.id) : QByteArray());
+        const auto published = m_client->publish({message.topic, message.payload, message.qos, message.isRetained},
+                                                 m_settings.isVersion5 ? QByteArray::number(message.id) : QByteArray());
         if (!published) {
             m_host.failed(message.id, published.error());
             continue;
@@ -167,8 +166,8 @@ void MqttSink::acknowledgementIsDue()
 /// No longer held when the host hears of it: it may send() from within.
 std::optional<MqttSink::Held> MqttSink::take(int packetId)
 {
-    const auto found = std::find_if(m_held.begin(), m_held.end(),
-                                    [=](const Held &held) { return held.packetId == packetId; });
+    const auto found =
+        std::find_if(m_held.begin(), m_held.end(), [=](const Held &held) { return held.packetId == packetId; });
     if (found == m_held.end())
         return std::nullopt;
     const Held held = *found;

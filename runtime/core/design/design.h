@@ -25,7 +25,14 @@ enum class Severity : std::uint8_t { Diagnostic, Low, Medium, High, Critical };
 
 /// Priorities of control, high to low; a smaller number wins.
 enum class ControlPriority : std::uint8_t {
-    Safety, GridLimit, StateOfChargeProtection, Demand, Schedule, SelfConsumption, Comfort, Manual
+    Safety,
+    GridLimit,
+    StateOfChargeProtection,
+    Demand,
+    Schedule,
+    SelfConsumption,
+    Comfort,
+    Manual
 };
 
 /// storage: {"mode":"realTime"|"onChange"|"none","deadband":0,"maxIntervalMs":10000}; inherited Site > Device > Point.
@@ -64,7 +71,7 @@ struct Point {
 struct Device {
     QString id;
     QString name;
-    QString channel; ///< id; empty for a device of Computed points only
+    QString channel;    ///< id; empty for a device of Computed points only
     QJsonObject params; ///< checked by the driver's manifest (unit, timeoutMs, ...)
     QList<Point> points;
 };
@@ -83,10 +90,10 @@ enum class FoldKind : std::uint8_t { Mean, Min, Max, Sum, TimeWeightedMean, Inte
 struct Aggregation {
     QString id;
     QString name;
-    QList<PointHandle> inputs;  ///< empty: a row that only triggers write (aggregation.write)
-    Milliseconds window{0};     ///< tumbling; of the site's local time when it divides a day, else of UTC
+    QList<PointHandle> inputs; ///< empty: a row that only triggers write (aggregation.write)
+    Milliseconds window{0};    ///< tumbling; of the site's local time when it divides a day, else of UTC
     FoldKind fold = FoldKind::Mean;
-    Milliseconds maxGap{0};     ///< Integral: no invention across longer gaps; 0: three periods of the input
+    Milliseconds maxGap{0}; ///< Integral: no invention across longer gaps; 0: three periods of the input
     QString unit;
     StoragePolicy storage;
     PointHandle handle = kNoPoint;
@@ -182,7 +189,7 @@ struct PointRef {
     QString id;   ///< "device-id.point-id": stable, what history and records use
     QString name; ///< "device.point": what scripts, topics and people use
     QString unit;
-    const Point *point = nullptr;             ///< a device's point
+    const Point *point = nullptr; ///< a device's point
     const Device *device = nullptr;
     const Aggregation *aggregation = nullptr; ///< an aggregation's result
     StoragePolicy storage;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocols/mqtt/mqttclient.h"
 
-#include "protocols/mqtt/mqttsession.h"
 #include "core/topics.h"
+#include "protocols/mqtt/mqttsession.h"
 
 #include <QRandomGenerator>
 #include <QSocketNotifier>
@@ -44,9 +44,10 @@ MqttClient::MqttClient(MqttSettings settings, QObject *parent)
     connect(&m_keepAlive, &QTimer::timeout, this, &MqttClient::keepAlive);
     connect(&m_lookup, &HostLookup::finished, this, &MqttClient::addressesFound);
     connect(&m_deadline, &QTimer::timeout, this, [this] {
-        lose(retryable("mqtt.timeout", QStringLiteral("%1 did not accept the connection within %2 ms")
-                                           .arg(m_settings.host)
-                                           .arg(m_settings.connectTimeout.count())));
+        lose(retryable("mqtt.timeout",
+                       QStringLiteral("%1 did not accept the connection within %2 ms")
+                           .arg(m_settings.host)
+                           .arg(m_settings.connectTimeout.count())));
     });
 }
 
@@ -92,9 +93,10 @@ void MqttClient::addressesFound(const QList<QByteArray> &addresses, const QStrin
         return; // the attempt is over; the next one looks again
     m_awaitsAddresses = false;
     if (addresses.isEmpty()) {
-        lose(retryable("mqtt.host", QStringLiteral("the name %1 was not resolved: %2. Check the host of the sink and "
-                                                   "the name server")
-                                        .arg(m_settings.host, error)));
+        lose(retryable("mqtt.host",
+                       QStringLiteral("the name %1 was not resolved: %2. Check the host of the sink and "
+                                      "the name server")
+                           .arg(m_settings.host, error)));
         return;
     }
     // With TLS the library must be given the name, which the certificate is checked against; it looks it up again,
@@ -113,10 +115,11 @@ void MqttClient::connectTo(const QByteArray &host)
     const int result = mosquitto_connect_async(session->library(), host.constData(), m_settings.port,
                                                static_cast<int>(m_settings.keepAlive.count()));
     if (result != MOSQ_ERR_SUCCESS) {
-        lose(retryable("mqtt.connect", QStringLiteral("%1:%2 was not reached: %3")
-                                           .arg(m_settings.host)
-                                           .arg(m_settings.port)
-                                           .arg(describeMqttError(result))));
+        lose(retryable("mqtt.connect",
+                       QStringLiteral("%1:%2 was not reached: %3")
+                           .arg(m_settings.host)
+                           .arg(m_settings.port)
+                           .arg(describeMqttError(result))));
         return;
     }
     m_session = std::move(session);
@@ -141,10 +144,11 @@ bool MqttClient::isTcpUp()
     socklen_t size = sizeof code;
     ::getsockopt(mosquitto_socket(m_session->library()), SOL_SOCKET, SO_ERROR, &code, &size);
     if (code != 0) {
-        lose(retryable("mqtt.connect", QStringLiteral("%1:%2 was not reached: %3")
-                                           .arg(m_settings.host)
-                                           .arg(m_settings.port)
-                                           .arg(qt_error_string(code))));
+        lose(retryable("mqtt.connect",
+                       QStringLiteral("%1:%2 was not reached: %3")
+                           .arg(m_settings.host)
+                           .arg(m_settings.port)
+                           .arg(qt_error_string(code))));
         return false;
     }
     m_session->isTcpUp = true;
@@ -241,21 +245,14 @@ bool MqttClient::deliverEvents()
     const std::vector<MqttEvent> events = std::exchange(m_session->events, {});
     for (const MqttEvent &event : events) {
         switch (event.kind) {
-        case MqttEvent::Kind::Accepted:
-            connectionAccepted();
-            break;
-        case MqttEvent::Kind::Acknowledged:
-            Q_EMIT acknowledged(event.packetId);
-            break;
+        case MqttEvent::Kind::Accepted: connectionAccepted(); break;
+        case MqttEvent::Kind::Acknowledged: Q_EMIT acknowledged(event.packetId); break;
         case MqttEvent::Kind::Refused:
             Q_EMIT refused(event.packetId,
-                           Error{QStringLiteral("mqtt.refused"), QStringLiteral("%1 refused the message: %2")
-                                                                     .arg(m_settings.host, event.text),
-                                 true});
+                           Error{QStringLiteral("mqtt.refused"),
+                                 QStringLiteral("%1 refused the message: %2").arg(m_settings.host, event.text), true});
             break;
-        case MqttEvent::Kind::Message:
-            Q_EMIT messageReceived(event.message);
-            break;
+        case MqttEvent::Kind::Message: Q_EMIT messageReceived(event.message); break;
         case MqttEvent::Kind::Subscribed:
             for (const Subscription &subscription : QList<Subscription>(m_subscriptions)) {
                 if (subscription.packetId == event.packetId)
@@ -291,16 +288,16 @@ Result<int> MqttClient::publish(const MqttMessage &message, const QByteArray &pr
     int packetId = 0;
     const int result = m_session->publish(message, m_settings.isVersion5 ? property : QByteArray(), packetId);
     switch (result) {
-    case MOSQ_ERR_SUCCESS:
-        break;
+    case MOSQ_ERR_SUCCESS: break;
     case MOSQ_ERR_PAYLOAD_SIZE:
     case MOSQ_ERR_OVERSIZE_PACKET:
     case MOSQ_ERR_QOS_NOT_SUPPORTED:
-        return Error{QStringLiteral("mqtt.payload"), QStringLiteral("%1 does not take %2 bytes at QoS %3: %4")
-                                                         .arg(m_settings.host)
-                                                         .arg(message.payload.size())
-                                                         .arg(message.qos)
-                                                         .arg(describeMqttError(result))};
+        return Error{QStringLiteral("mqtt.payload"),
+                     QStringLiteral("%1 does not take %2 bytes at QoS %3: %4")
+                         .arg(m_settings.host)
+                         .arg(message.payload.size())
+                         .arg(message.qos)
+                         .arg(describeMqttError(result))};
     default: {
         const QString why = describeMqttError(result);
         m_session->publishResult = result;

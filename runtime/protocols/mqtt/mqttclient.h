@@ -50,8 +50,8 @@ struct MqttSettings {
     QString password;
     QString passwordFile; ///< instead of `password`: its first line, read at each attempt
     bool isVersion5 = false;
-    std::chrono::seconds keepAlive{30};                   ///< 5 to 65,535 s
-    std::chrono::milliseconds connectTimeout{10'000};     ///< name, TCP, TLS and CONNACK together
+    std::chrono::seconds keepAlive{30};               ///< 5 to 65,535 s
+    std::chrono::milliseconds connectTimeout{10'000}; ///< name, TCP, TLS and CONNACK together
     std::chrono::milliseconds firstRetry{1'000};
     std::chrono::milliseconds longestRetry{60'000};
     std::optional<MqttTls> tls;

@@ -35,16 +35,11 @@ std::uint64_t nextSessionNumber()
 QString describeMqttError(int code)
 {
     switch (code) {
-    case MOSQ_ERR_ERRNO:
-        return errno != 0 ? qt_error_string(errno) : QStringLiteral("closed by the other side");
-    case MOSQ_ERR_EAI:
-        return QString::fromLocal8Bit(::gai_strerror(errno));
-    case MOSQ_ERR_TLS:
-        return QStringLiteral("TLS failed; check the certificates, their dates and the port");
-    case MOSQ_ERR_KEEPALIVE:
-        return QStringLiteral("no answer to the keep-alive");
-    default:
-        break;
+    case MOSQ_ERR_ERRNO: return errno != 0 ? qt_error_string(errno) : QStringLiteral("closed by the other side");
+    case MOSQ_ERR_EAI: return QString::fromLocal8Bit(::gai_strerror(errno));
+    case MOSQ_ERR_TLS: return QStringLiteral("TLS failed; check the certificates, their dates and the port");
+    case MOSQ_ERR_KEEPALIVE: return QStringLiteral("no answer to the keep-alive");
+    default: break;
     }
     // Reason codes of a DISCONNECT (MQTT 5.0, 2.4) begin where the library's own codes end.
     return QString::fromUtf8(code >= MQTT_RC_UNSPECIFIED ? mosquitto_reason_string(code) : mosquitto_strerror(code));
@@ -77,9 +72,8 @@ Result<void> MqttClient::Session::configure(const MqttSettings &settings)
         result = mosquitto_int_option(m_library, MOSQ_OPT_SEND_MAXIMUM, 65'535);
     if (result == MOSQ_ERR_SUCCESS && settings.will)
         result = mosquitto_will_set(m_library, settings.will->topic.constData(),
-                                    static_cast<int>(settings.will->payload.size()),
-                                    settings.will->payload.constData(), settings.will->qos,
-                                    settings.will->isRetained);
+                                    static_cast<int>(settings.will->payload.size()), settings.will->payload.constData(),
+                                    settings.will->qos, settings.will->isRetained);
     if (result == MOSQ_ERR_SUCCESS && settings.tls)
         result = setTls(*settings.tls);
     if (result != MOSQ_ERR_SUCCESS)
@@ -98,8 +92,9 @@ Result<void> MqttClient::Session::setLogin(const MqttSettings &settings)
     if (!settings.passwordFile.isEmpty()) {
         QFile file(settings.passwordFile);
         if (!file.open(QIODevice::ReadOnly))
-            return Error{QStringLiteral("mqtt.settings"), QStringLiteral("the password file %1 was not read: %2")
-                                                              .arg(settings.passwordFile, file.errorString())};
+            return Error{
+                QStringLiteral("mqtt.settings"),
+                QStringLiteral("the password file %1 was not read: %2").arg(settings.passwordFile, file.errorString())};
         password = file.readLine(kMaxPasswordBytes);
         while (password.endsWith('\n') || password.endsWith('\r'))
             password.chop(1);
@@ -157,14 +152,14 @@ void MqttClient::Session::setCallbacks()
                 event.text = QString::fromUtf8(mosquitto_reason_string(reason));
             static_cast<Session *>(object)->events.push_back(std::move(event));
         });
-    mosquitto_subscribe_callback_set(
-        m_library, [](mosquitto *, void *object, int packetId, int count, const int *granted) {
-            MqttEvent event;
-            event.kind = MqttEvent::Kind::Subscribed;
-            event.packetId = packetId;
-            event.isGranted = count > 0 && granted[0] < MQTT_RC_UNSPECIFIED;
-            static_cast<Session *>(object)->events.push_back(std::move(event));
-        });
+    mosquitto_subscribe_callback_set(m_library,
+                                     [](mosquitto *, void *object, int packetId, int count, const int *granted) {
+                                         MqttEvent event;
+                                         event.kind = MqttEvent::Kind::Subscribed;
+                                         event.packetId = packetId;
+                                         event.isGranted = count > 0 && granted[0] < MQTT_RC_UNSPECIFIED;
+                                         static_cast<Session *>(object)->events.push_back(std::move(event));
+                                     });
     mosquitto_message_callback_set(m_library, [](mosquitto *, void *object, const mosquitto_message *message) {
         MqttEvent event;
         event.kind = MqttEvent::Kind::Message;
@@ -181,9 +176,9 @@ int MqttClient::Session::publish(const MqttMessage &message, const QByteArray &p
     mosquitto_property *properties = nullptr;
     if (!property.isEmpty())
         mosquitto_property_add_string_pair(&properties, MQTT_PROP_USER_PROPERTY, "id", property.constData());
-    const int result = mosquitto_publish_v5(m_library, &packetId, message.topic.constData(),
-                                            static_cast<int>(message.payload.size()), message.payload.constData(),
-                                            message.qos, message.isRetained, properties);
+    const int result =
+        mosquitto_publish_v5(m_library, &packetId, message.topic.constData(), static_cast<int>(message.payload.size()),
+                             message.payload.constData(), message.qos, message.isRetained, properties);
     const int systemError = errno;
     mosquitto_property_free_all(&properties);
     errno = systemError;

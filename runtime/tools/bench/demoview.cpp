@@ -35,6 +35,14 @@ QString valueText(const QJsonValue &value)
     return value.isString() ? value.toString() : QStringLiteral("-");
 }
 
+/// What fits beside a value that is not good.
+QString qualityWord(const QString &quality)
+{
+    return quality == QLatin1String("Bad_WaitingForInitialData") ? QStringLiteral("not yet")
+        : quality.startsWith(QLatin1String("Bad_"))              ? QStringLiteral("bad")
+                                                                 : QStringLiteral("stale");
+}
+
 QString milliseconds(const Histogram &h, double percentile)
 {
     return h.count() == 0 ? QStringLiteral("-") : QString::number(h.percentileMs(percentile), 'f', 1);
@@ -57,7 +65,7 @@ QByteArray DemoView::values(const RuntimeStatus &status) const
         const QString quality = text(value, "q");
         const bool isGood = quality == QLatin1String("Good");
         const QByteArray cell = (padded(point.name, 23) + valueText(value.value(QLatin1String("v"))).rightJustified(9)
-                                 + QLatin1Char(' ') + padded(isGood ? point.unit : quality, 14))
+                                 + QLatin1Char(' ') + padded(isGood ? point.unit : qualityWord(quality), 14))
                                     .toUtf8();
         out += "  " + (isGood ? cell : coloured(kYellow, cell)) + (++column % 2 == 0 ? "\n" : "");
     }

@@ -42,8 +42,8 @@ QString locateProgram(const QString &name)
     const QString found = QStandardPaths::findExecutable(name);
     if (!found.isEmpty())
         return found;
-    const QString inSbin = QStandardPaths::findExecutable(
-        name, {QStringLiteral("/usr/sbin"), QStringLiteral("/usr/local/sbin")});
+    const QString inSbin =
+        QStandardPaths::findExecutable(name, {QStringLiteral("/usr/sbin"), QStringLiteral("/usr/local/sbin")});
     return inSbin.isEmpty() ? name : inSbin;
 }
 
@@ -122,14 +122,15 @@ Result<void> PrivateBroker::writeFiles()
     } else {
         const QString passwords = m_folder.filePath(QStringLiteral("passwords"));
         ChildProcess tool;
-        const auto started = tool.start(
-            locateProgram(QStringLiteral("mosquitto_passwd")),
-            {QStringLiteral("-c"), QStringLiteral("-b"), passwords, m_options.username, m_options.password});
+        const auto started =
+            tool.start(locateProgram(QStringLiteral("mosquitto_passwd")),
+                       {QStringLiteral("-c"), QStringLiteral("-b"), passwords, m_options.username, m_options.password});
         if (!started)
             return started;
         if (!tool.waitForExit(std::chrono::milliseconds(kReadyTimeoutMs)) || tool.exitCode() != 0)
-            return Error{QStringLiteral("broker.files"), QStringLiteral("mosquitto_passwd could not write %1: %2")
-                                                             .arg(passwords, QString::fromUtf8(tool.output()))};
+            return Error{QStringLiteral("broker.files"),
+                         QStringLiteral("mosquitto_passwd could not write %1: %2")
+                             .arg(passwords, QString::fromUtf8(tool.output()))};
         lines << QStringLiteral("allow_anonymous false") << QStringLiteral("password_file %1").arg(passwords);
     }
     lines << m_options.extraLines << QString();

@@ -31,7 +31,8 @@ void TopicsTest::names_data()
     QTest::newRow("dollar") << QStringLiteral("$SYS/x") << QByteArray("$SYS%2Fx");
     QTest::newRow("percent") << QStringLiteral("100%2B") << QByteArray("100%252B");
     QTest::newRow("empty") << QString() << QByteArray();
-    QTest::newRow("umlauts") << QString::fromUtf8("Z\xC3\xA4hler K\xC3\xBC" "che")
+    QTest::newRow("umlauts") << QString::fromUtf8("Z\xC3\xA4hler K\xC3\xBC"
+                                                  "che")
                              << QByteArray::fromHex("5AC3A4686C6572204BC3BC636865");
     QTest::newRow("NUL") << QStringLiteral("a") + QChar(0) + QStringLiteral("b") << QByteArray("a%00b");
     QTest::newRow("C0") << QStringLiteral("a\tb\x7F") << QByteArray("a%09b%7F");

@@ -8,9 +8,12 @@ namespace gridloom {
 namespace {
 QJsonObject manifest(const char *kind, const char *id)
 {
-    return {{QStringLiteral("id"), QLatin1String(id)}, {QStringLiteral("kind"), QLatin1String(kind)},
-            {QStringLiteral("api"), 1}, {QStringLiteral("params"), QJsonObject()},
-            {QStringLiteral("deviceParams"), QJsonObject()}, {QStringLiteral("addressPattern"), QStringLiteral(".*")}};
+    return {{QStringLiteral("id"), QLatin1String(id)},
+            {QStringLiteral("kind"), QLatin1String(kind)},
+            {QStringLiteral("api"), 1},
+            {QStringLiteral("params"), QJsonObject()},
+            {QStringLiteral("deviceParams"), QJsonObject()},
+            {QStringLiteral("addressPattern"), QStringLiteral(".*")}};
 }
 } // namespace
 
@@ -19,8 +22,9 @@ EngineBed::EngineBed(DesignDocument files)
     files["gridloom.json"] = R"({"schema":1,"site":{"id":"s","name":"S","zone":"Europe/Vienna"},
         "gateway":{"id":"gw","name":"G"},"storage":{"mode":"realTime"}})";
     files["channels/bus.json"] = R"({"id":"bus","name":"bus","driver":"fake","params":{}})";
-    files["sinks/mqtt.json"] = files.count("sinks/mqtt.json") ? files["sinks/mqtt.json"]
-                                                              : R"({"id":"mqtt","name":"mqtt","sink":"fake","params":{}})";
+    files["sinks/mqtt.json"] = files.count("sinks/mqtt.json")
+        ? files["sinks/mqtt.json"]
+        : R"({"id":"mqtt","name":"mqtt","sink":"fake","params":{}})";
     files["stores/local.json"] = R"({"id":"local","name":"local","store":"fake","params":{}})";
     DesignContext context;
     context.manifests[QStringLiteral("driver/fake")] = manifest("driver", "fake");
@@ -48,9 +52,10 @@ EngineBed::EngineBed(DesignDocument files)
         outlets.sinks.push_back({&sink, [this](OutboundMessage message, bool) { messages.push_back(message); }});
     outlets.stopPolling = [this] { isPolling = false; };
     outlets.pollCounts = [this] { return polls; };
-    m_cycle = std::make_unique<Cycle>(Cycle::Parts{*design, clock, m_inbox, records, *m_expressions,
-                                                   std::move(outlets), {},
-                                                   [this](EngineSnapshot s) { published.push_back(std::move(s)); }});
+    m_cycle = std::make_unique<Cycle>(Cycle::Parts{
+        *design, clock, m_inbox, records, *m_expressions, std::move(outlets), {}, [this](EngineSnapshot s) {
+            published.push_back(std::move(s));
+        }});
     m_cycle->start();
 }
 

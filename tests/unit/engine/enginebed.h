@@ -50,10 +50,10 @@ public:
     void sample(const char *point, Value value, Quality quality = Quality::Good);
     /// The script of the oldest job ends so; and a cycle.
     void scriptEnds(std::vector<Action> actions, ScriptOutcome outcome = ScriptOutcome::Ok, const QString &error = {});
-    void writeEnds(WriteResult::State state);      ///< the oldest write
-    void recordsCommitted(bool isDurable = true);  ///< everything appended so far
-    void messageEnds();                            ///< the oldest message is acknowledged
-    void rowsStored(bool isStored = true);         ///< the oldest batch
+    void writeEnds(WriteResult::State state);     ///< the oldest write
+    void recordsCommitted(bool isDurable = true); ///< everything appended so far
+    void messageEnds();                           ///< the oldest message is acknowledged
+    void rowsStored(bool isStored = true);        ///< the oldest batch
     void adoptOutbox(const std::vector<OutboxEntry> &pending) { m_cycle->adoptOutbox(pending); }
     void finish() { m_cycle->finish(); }
     EngineSnapshot snapshot() { return m_cycle->snapshot(); }

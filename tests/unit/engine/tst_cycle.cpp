@@ -33,8 +33,7 @@ std::vector<Action> allFour(const EngineBed &bed)
 {
     return {ControlAction{bed.point("dev.limit"), Value(5.0), {}, {}},
             AlarmAction{bed.design->alarmByName.value("site.event", -1), true, {}},
-            PublishAction{"alarm/t1", R"({"run":1})", 1, false},
-            AggregationAction{bed.point("sums.row"), Value(1)}};
+            PublishAction{"alarm/t1", R"({"run":1})", 1, false}, AggregationAction{bed.point("sums.row"), Value(1)}};
 }
 
 void verifyLedgers(const EngineSnapshot &s)
@@ -116,8 +115,8 @@ void CycleTest::onChangeIsDueAtItsSample()
     bed.sample("dev.power", Value(1.0)); // no change
     QVERIFY(bed.jobs.empty());
     // The frame arrived 4 ms before the engine got to it: its run is due then.
-    bed.push(SamplesArrived{{{bed.point("dev.power"), Quality::Good, Value(2.0), bed.clock.wallNow(),
-                              bed.clock.steadyNow()}}});
+    bed.push(SamplesArrived{
+        {{bed.point("dev.power"), Quality::Good, Value(2.0), bed.clock.wallNow(), bed.clock.steadyNow()}}});
     ++bed.polls.offered;
     bed.advance(4ms);
     QCOMPARE(bed.jobs.size(), std::size_t(1));

@@ -15,9 +15,10 @@ DesignDocument files(const QByteArray &overlap = R"("skip")")
                 {"id":"half","name":"half","kind":"computed","expression":"point('sums.mean').value / 2"}]})"},
             {"aggregations/sums.json", R"({"id":"sums","name":"sums","aggregations":[
                 {"id":"mean","name":"mean","inputs":["dev.power"],"windowMs":1000,"fold":"mean"}]})"},
-            {"alarms/site.json", R"({"id":"site","name":"site","alarms":[{"id":"event","name":"event","severity":"low"}]})"},
-            {"triggers/t1.json", R"({"id":"t1","name":"t1","when":{"kind":"periodic","periodMs":1000},"overlap":)" + overlap
-                     + "}"},
+            {"alarms/site.json",
+             R"({"id":"site","name":"site","alarms":[{"id":"event","name":"event","severity":"low"}]})"},
+            {"triggers/t1.json",
+             R"({"id":"t1","name":"t1","when":{"kind":"periodic","periodMs":1000},"overlap":)" + overlap + "}"},
             {"triggers/t1.lua", "log('x')"}};
 }
 

@@ -22,14 +22,22 @@ public:
     /// Subscribes to everything; returns once the broker has granted it.
     Result<void> start(quint16 port, const QStringList &more = {})
     {
-        const QStringList arguments{QStringLiteral("-d"), QStringLiteral("-h"), QStringLiteral("127.0.0.1"),
-                                    QStringLiteral("-p"), QString::number(port), QStringLiteral("-V"),
-                                    QStringLiteral("mqttv5"), QStringLiteral("-q"), QStringLiteral("2"),
-                                    QStringLiteral("-t"), QStringLiteral("#"), QStringLiteral("-F"),
+        const QStringList arguments{QStringLiteral("-d"),
+                                    QStringLiteral("-h"),
+                                    QStringLiteral("127.0.0.1"),
+                                    QStringLiteral("-p"),
+                                    QString::number(port),
+                                    QStringLiteral("-V"),
+                                    QStringLiteral("mqttv5"),
+                                    QStringLiteral("-q"),
+                                    QStringLiteral("2"),
+                                    QStringLiteral("-t"),
+                                    QStringLiteral("#"),
+                                    QStringLiteral("-F"),
                                     QStringLiteral("MSG|%t|%p|%q|%r|%P")};
-        const auto started = m_process.start(QStringLiteral("stdbuf"), // line by line into our pipe
-                                             QStringList{QStringLiteral("-oL"), QStringLiteral("mosquitto_sub")}
-                                                 + arguments + more);
+        const auto started =
+            m_process.start(QStringLiteral("stdbuf"), // line by line into our pipe
+                            QStringList{QStringLiteral("-oL"), QStringLiteral("mosquitto_sub")} + arguments + more);
         return started ? m_process.waitForOutput("Subscribed (mid", std::chrono::seconds(10)) : started;
     }
 

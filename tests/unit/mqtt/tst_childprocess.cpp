@@ -79,8 +79,8 @@ void ChildProcessTest::endBeforeTheWordsIsAnError()
 void ChildProcessTest::terminateTurnsToKill()
 {
     ChildProcess child;
-    QVERIFY(child.start(kShell, {QStringLiteral("-c"),
-                                 QStringLiteral("trap '' TERM; echo ready; while :; do sleep 0.02; done")}));
+    QVERIFY(child.start(
+        kShell, {QStringLiteral("-c"), QStringLiteral("trap '' TERM; echo ready; while :; do sleep 0.02; done")}));
     QVERIFY(child.waitForOutput("ready", 5s));
     const qint64 pid = child.pid();
     QElapsedTimer timer;

@@ -31,9 +31,9 @@ bool makeCertificates(const QString &folder, const QString &name)
         "-extfile ext; chmod 644 server.key");
     const QString alternative =
         (name == QLatin1String("127.0.0.1") ? QStringLiteral("IP:") : QStringLiteral("DNS:")) + name;
-    return tool.start(QStringLiteral("/bin/sh"), {QStringLiteral("-c"), script},
-                      {QStringLiteral("DIR=") + folder, QStringLiteral("NAME=") + name,
-                       QStringLiteral("ALT=") + alternative})
+    return tool.start(
+               QStringLiteral("/bin/sh"), {QStringLiteral("-c"), script},
+               {QStringLiteral("DIR=") + folder, QStringLiteral("NAME=") + name, QStringLiteral("ALT=") + alternative})
         && tool.waitForExit(30s) && tool.exitCode() == 0;
 }
 

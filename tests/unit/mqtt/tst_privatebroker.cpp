@@ -62,9 +62,10 @@ void PrivateBrokerTest::asksForTheLogin()
     const auto started = broker.start();
     QVERIFY2(started.ok(), qPrintable(started.error().message));
     QCOMPARE(publishWithTool(broker.port(), {}), 5); // CONNACK 5: not authorised
-    QCOMPARE(publishWithTool(broker.port(), {QStringLiteral("-u"), QStringLiteral("user"), QStringLiteral("-P"),
-                                             QStringLiteral("secret")}),
-             0);
+    QCOMPARE(
+        publishWithTool(broker.port(),
+                        {QStringLiteral("-u"), QStringLiteral("user"), QStringLiteral("-P"), QStringLiteral("secret")}),
+        0);
 }
 
 void PrivateBrokerTest::twoDoNotMeet()

@@ -39,14 +39,17 @@ void CheckLuaSyntaxTest::refuses_data()
     QTest::addColumn<bool>("isExpression");
     QTest::addColumn<int>("line");
     QTest::addColumn<QString>("part");
-    QTest::newRow("unfinished") << QStringLiteral("local x = 1\n\nif x then\n") << false << 4 << QStringLiteral("'end' expected");
-    QTest::newRow("middle") << QStringLiteral("local a\nlocal = 2\nlocal b") << false << 2 << QStringLiteral("near '='");
+    QTest::newRow("unfinished") << QStringLiteral("local x = 1\n\nif x then\n") << false << 4
+                                << QStringLiteral("'end' expected");
+    QTest::newRow("middle") << QStringLiteral("local a\nlocal = 2\nlocal b") << false << 2
+                            << QStringLiteral("near '='");
     QTest::newRow("const") << QStringLiteral("local a <const> = 1\na = 2") << false << 2 << QStringLiteral("const");
     QTest::newRow("goto") << QStringLiteral("\ngoto nowhere") << false << 2 << QStringLiteral("nowhere");
     QTest::newRow("binary") << QStringLiteral("\x1bLuaT") << false << 1 << QStringLiteral("binary");
     QTest::newRow("statement") << QStringLiteral("x = 1") << true << 1 << QStringLiteral("')' expected");
     QTest::newRow("empty expression") << QString() << true << 1 << QStringLiteral("unexpected symbol");
-    QTest::newRow("two statements") << QStringLiteral("1) while true do end return (2") << true << 1 << QStringLiteral("<eof>");
+    QTest::newRow("two statements") << QStringLiteral("1) while true do end return (2") << true << 1
+                                    << QStringLiteral("<eof>");
     QTest::newRow("open") << QStringLiteral("(1 +\n2") << true << 2 << QStringLiteral("expected");
     QTest::newRow("nested") << QString(300, QLatin1Char('(')) << true << 1 << QStringLiteral("overflow");
 }

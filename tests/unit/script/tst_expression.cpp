@@ -25,8 +25,8 @@ void ExpressionTest::evaluates()
 {
     ScriptBench bench;
     const PointHandle power = bench.addPoint(QStringLiteral("power"));
-    const PointHandle losses =
-        bench.addPoint(QStringLiteral("losses"), PointKind::Computed, QStringLiteral("point('meter1.power').value * 0.02"));
+    const PointHandle losses = bench.addPoint(QStringLiteral("losses"), PointKind::Computed,
+                                              QStringLiteral("point('meter1.power').value * 0.02"));
     const PointHandle whole = bench.addPoint(QStringLiteral("whole"), PointKind::Computed,
                                              QStringLiteral("point('meter1.power').value // 1 | 0 -- whole kW"));
     const PointHandle word = bench.addPoint(QStringLiteral("word"), PointKind::Computed,
@@ -51,9 +51,9 @@ void ExpressionTest::qualityIsTheWorstThatWasUsed()
     const PointHandle b = bench.addPoint(QStringLiteral("b"));
     const PointHandle sum = bench.addPoint(QStringLiteral("sum"), PointKind::Computed,
                                            QStringLiteral("point('meter1.a').value + point('meter1.b').value"));
-    const PointHandle either = bench.addPoint(
-        QStringLiteral("either"), PointKind::Computed,
-        QStringLiteral("point('meter1.a').good and point('meter1.a').value or point('meter1.b').value"));
+    const PointHandle either =
+        bench.addPoint(QStringLiteral("either"), PointKind::Computed,
+                       QStringLiteral("point('meter1.a').good and point('meter1.a').value or point('meter1.b').value"));
     bench.set(a, Value(1));
     bench.set(b, Value(2), Quality::UncertainLastUsable);
     const auto expressions = std::move(Expressions::compile(bench.design)).value();
@@ -79,12 +79,13 @@ void ExpressionTest::failuresAreBadEvaluation_data()
     QTest::newRow("NaN") << QStringLiteral("0/0") << QStringLiteral("not a finite number");
     QTest::newRow("table") << QStringLiteral("{}") << QStringLiteral("the result is a table");
     QTest::newRow("point") << QStringLiteral("point('meter1.a')") << QStringLiteral("the result is a point");
-    QTest::newRow("loop") << QStringLiteral("(function() while true do end end)()") << QStringLiteral("time limit of 1 ms");
+    QTest::newRow("loop") << QStringLiteral("(function() while true do end end)()")
+                          << QStringLiteral("time limit of 1 ms");
     QTest::newRow("global") << QStringLiteral("(function() x = 1 return x end)()")
                             << QStringLiteral("cannot set the variable 'x'");
     QTest::newRow("no actions") << QStringLiteral("control.write('meter1.a', 1)") << QStringLiteral("'control'");
-    QTest::newRow("name made at run time") << QStringLiteral("point('meter1.' .. 'zz').value")
-                                           << QStringLiteral("unknown point 'meter1.zz'");
+    QTest::newRow("name made at run time")
+        << QStringLiteral("point('meter1.' .. 'zz').value") << QStringLiteral("unknown point 'meter1.zz'");
 }
 
 void ExpressionTest::failuresAreBadEvaluation()
@@ -106,8 +107,9 @@ void ExpressionTest::failuresAreBadEvaluation()
 void ExpressionTest::orderFollowsDependencies()
 {
     ScriptBench bench;
-    const PointHandle last = bench.addPoint(QStringLiteral("last"), PointKind::Computed,
-                                            QStringLiteral("point('meter1.middle').value + point('meter1.first').value"));
+    const PointHandle last =
+        bench.addPoint(QStringLiteral("last"), PointKind::Computed,
+                       QStringLiteral("point('meter1.middle').value + point('meter1.first').value"));
     const PointHandle middle =
         bench.addPoint(QStringLiteral("middle"), PointKind::Computed, QStringLiteral("(point 'meter1.first').value"));
     bench.addPoint(QStringLiteral("measured"));
@@ -143,7 +145,8 @@ void ExpressionTest::faultsNameThePoint()
         const auto expressions = Expressions::compile(bench.design);
         QVERIFY2(!expressions, expression);
         QCOMPARE(expressions.error().code, QString::fromLatin1(code));
-        QVERIFY2(expressions.error().message.contains(QLatin1String("meter1.c")), qPrintable(expressions.error().message));
+        QVERIFY2(expressions.error().message.contains(QLatin1String("meter1.c")),
+                 qPrintable(expressions.error().message));
     }
 }
 

@@ -60,7 +60,9 @@ void LuaReferenceTest::peakShavingShaves()
     const PointHandle setpoint = bench.addPoint(QStringLiteral("battery.setpoint"), PointKind::Setpoint);
     bench.addAlarm(QStringLiteral("blind"));
     bench.trigger.params = QJsonDocument::fromJson(blocks(QStringLiteral("json")).at(1).toUtf8())
-                               .object().value(QLatin1String("params")).toObject();
+                               .object()
+                               .value(QLatin1String("params"))
+                               .toObject();
     const auto script = bench.compile(blocks(QStringLiteral("lua")).at(1));
     const auto written = [&](double gridPower, double batteryPower, double charge) -> std::optional<double> {
         bench.set(grid, Value(gridPower));

@@ -36,7 +36,8 @@ void LuaTextTest::utf8AgreesWithQt()
         const bool isValid = QString::fromUtf8(bytes).toUtf8() == bytes;
         return isUtf8({bytes.constData(), static_cast<std::size_t>(bytes.size())}) == isValid;
     };
-    const QByteArray tails[] = {QByteArray(), QByteArray("\x80"), QByteArray("\x80\x80"), QByteArray("\xBF\xBF"), QByteArray("a")};
+    const QByteArray tails[] = {QByteArray(), QByteArray("\x80"), QByteArray("\x80\x80"), QByteArray("\xBF\xBF"),
+                                QByteArray("a")};
     for (int a = 0; a < 256; ++a)
         for (int b = 0; b < 256; ++b)
             for (const QByteArray &tail : tails) {

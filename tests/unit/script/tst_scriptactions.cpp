@@ -76,7 +76,9 @@ void ScriptActionsTest::payloads_data()
 {
     QTest::addColumn<QString>("lua");
     QTest::addColumn<QByteArray>("json");
-    const auto row = [](const char *lua, const char *json) { QTest::newRow(lua) << QString::fromUtf8(lua) << QByteArray(json); };
+    const auto row = [](const char *lua, const char *json) {
+        QTest::newRow(lua) << QString::fromUtf8(lua) << QByteArray(json);
+    };
     row("nil", "null");
     row("true", "true");
     row("9007199254740993", "9007199254740993");
@@ -105,8 +107,8 @@ void ScriptActionsTest::payloads()
 // Qt's parser is the independent judge of what is JSON.
 void ScriptActionsTest::payloadsAreStrictJson()
 {
-    const ScriptResult result = m_bench->run(QStringLiteral(
-        "mqtt.publish('x', {t = 'ctl\\1\\127\\xff \\u{1F600}', n = {-0.0, 1e-320, math.pi, math.mininteger}, q = '\\\\'})"));
+    const ScriptResult result = m_bench->run(QStringLiteral("mqtt.publish('x', {t = 'ctl\\1\\127\\xff \\u{1F600}', n = "
+                                                            "{-0.0, 1e-320, math.pi, math.mininteger}, q = '\\\\'})"));
     QCOMPARE(result.error, QString());
     QJsonParseError error;
     QJsonDocument::fromJson(std::get<PublishAction>(result.actions.at(0)).payload, &error);
@@ -117,7 +119,9 @@ void ScriptActionsTest::refuses_data()
 {
     QTest::addColumn<QString>("lua");
     QTest::addColumn<QString>("part");
-    const auto row = [](const char *lua, const char *part) { QTest::newRow(lua) << QString::fromUtf8(lua) << QString::fromUtf8(part); };
+    const auto row = [](const char *lua, const char *part) {
+        QTest::newRow(lua) << QString::fromUtf8(lua) << QString::fromUtf8(part);
+    };
     row("control.write('meter1.limt', 1)", "unknown point 'meter1.limt'; did you mean 'meter1.limit'?");
     row("control.write('meter1.power', 1)", "'meter1.power' is not an output");
     row("control.write('rows.task', 1)", "is not an output");
@@ -176,26 +180,27 @@ void ScriptActionsTest::actionsAreLimited()
 // Payloads are held outside of the Lua heap: shared tables must not make them grow without end.
 void ScriptActionsTest::bytesAreLimited()
 {
-    const ScriptResult doubling = m_bench->run(QStringLiteral(
-        "local t = {1} for i = 1, 14 do t = {t, t, t, t} end mqtt.publish('x', t)"));
+    const ScriptResult doubling =
+        m_bench->run(QStringLiteral("local t = {1} for i = 1, 14 do t = {t, t, t, t} end mqtt.publish('x', t)"));
     QCOMPARE(doubling.outcome, ScriptOutcome::Failed);
     QVERIFY2(doubling.error.contains(QLatin1String("longer than 262144 bytes")), qPrintable(doubling.error));
-    const ScriptResult many = m_bench->run(QStringLiteral(
-        "local s = ('x'):rep(30000) for i = 1, 200 do mqtt.publish('x', s) end"));
+    const ScriptResult many =
+        m_bench->run(QStringLiteral("local s = ('x'):rep(30000) for i = 1, 200 do mqtt.publish('x', s) end"));
     QCOMPARE(many.outcome, ScriptOutcome::Failed);
     QCOMPARE(many.actions.size(), std::size_t{8});
 }
 
 void ScriptActionsTest::oneLogCallIsOneLine()
 {
-    const ScriptResult result = m_bench->run(QStringLiteral("log('a\\nb\\27[2J', 1, nil, 'Zähler', {} ~= nil)\nlog()\nlog('')"));
+    const ScriptResult result =
+        m_bench->run(QStringLiteral("log('a\\nb\\27[2J', 1, nil, 'Zähler', {} ~= nil)\nlog()\nlog('')"));
     QCOMPARE(result.log, (std::vector<QByteArray>{"a\\nb\\x1b[2J 1 nil Zähler true", "", ""}));
 }
 
 void ScriptActionsTest::logIsLimited()
 {
-    const ScriptResult result = m_bench->run(QStringLiteral(
-        "log(('x'):rep(4000)) log(('y'):rep(200)) for i = 1, 1000 do log('z') log('') end"));
+    const ScriptResult result = m_bench->run(
+        QStringLiteral("log(('x'):rep(4000)) log(('y'):rep(200)) for i = 1, 1000 do log('z') log('') end"));
     QCOMPARE(result.outcome, ScriptOutcome::Ok);
     qsizetype bytes = 0;
     for (const QByteArray &line : result.log)

@@ -21,20 +21,23 @@ std::shared_ptr<const Design> ScriptCheckTest::design(const QByteArray &lua, con
     const DesignDocument files = {
         {"gridloom.json", R"({"schema":1,"site":{"id":"s","name":"S","zone":"UTC"},"gateway":{"id":"g","name":"G"}})"},
         {"channels/bus.json", R"({"id":"bus","name":"bus","driver":"fake","params":{}})"},
-        {"devices/dev.json", R"({"id":"dev","name":"dev","channel":"bus","params":{},"points":[
+        {"devices/dev.json",
+         R"({"id":"dev","name":"dev","channel":"bus","params":{},"points":[
             {"id":"power","name":"power","kind":"measured","address":"1","type":"int16"},
             {"id":"limit","name":"limit","kind":"setpoint","address":"2","type":"int16","write":{}},
-            {"id":"sum","name":"sum","kind":"computed","expression":")" + expression + R"("}]})"},
+            {"id":"sum","name":"sum","kind":"computed","expression":")"
+             + expression + R"("}]})"},
         {"aggregations/sums.json", R"({"id":"sums","name":"sums","aggregations":[{"id":"row","name":"row"},
             {"id":"mean","name":"mean","inputs":["dev.power"],"windowMs":1000,"fold":"mean"}]})"},
         {"alarms/site.json", R"({"id":"site","name":"site","alarms":[{"id":"hot","name":"hot","severity":"low"}]})"},
         {"triggers/t.json", R"({"id":"t","name":"t","when":{"kind":"periodic","periodMs":1000}})"},
         {"triggers/t.lua", lua}};
     DesignContext context;
-    context.manifests[QStringLiteral("driver/fake")] = {
-        {QStringLiteral("id"), QStringLiteral("fake")}, {QStringLiteral("kind"), QStringLiteral("driver")},
-        {QStringLiteral("params"), QJsonObject()}, {QStringLiteral("deviceParams"), QJsonObject()},
-        {QStringLiteral("addressPattern"), QStringLiteral(".*")}};
+    context.manifests[QStringLiteral("driver/fake")] = {{QStringLiteral("id"), QStringLiteral("fake")},
+                                                        {QStringLiteral("kind"), QStringLiteral("driver")},
+                                                        {QStringLiteral("params"), QJsonObject()},
+                                                        {QStringLiteral("deviceParams"), QJsonObject()},
+                                                        {QStringLiteral("addressPattern"), QStringLiteral(".*")}};
     const ParsedDesign parsed = parseDesign(files, context);
     for (const DesignFault &fault : parsed.faults)
         qFatal("%s", qPrintable(fault.text()));

@@ -60,11 +60,11 @@ void ScriptNamesTest::findsLiterals()
 void ScriptNamesTest::skips_data()
 {
     QTest::addColumn<QString>("lua");
-    for (const char *lua : {"-- point('a.b')", "--[[ point('a.b')\n ]]", "--[==[ ]] point('a.b') ]==]",
-                            "s = \"point('a.b')\"", "s = [[point('a.b')]]", "s = 'it\\'s point(\"a.b\")'",
-                            "my.point('a.b')", "my:point('a.b')", "point('a.' .. n)", "point(n)", "point(f 'a.b')",
-                            "function point(x) end", "control.writeAll('a.b')", "my.control.write('a.b')",
-                            "viewpoint('a.b')", "points = {'a.b'}", "alarm.raise(id, 'a.b')", "point"})
+    for (const char *lua :
+         {"-- point('a.b')", "--[[ point('a.b')\n ]]", "--[==[ ]] point('a.b') ]==]", "s = \"point('a.b')\"",
+          "s = [[point('a.b')]]", "s = 'it\\'s point(\"a.b\")'", "my.point('a.b')", "my:point('a.b')",
+          "point('a.' .. n)", "point(n)", "point(f 'a.b')", "function point(x) end", "control.writeAll('a.b')",
+          "my.control.write('a.b')", "viewpoint('a.b')", "points = {'a.b'}", "alarm.raise(id, 'a.b')", "point"})
         QTest::newRow(lua) << QString::fromUtf8(lua);
 }
 
@@ -76,7 +76,8 @@ void ScriptNamesTest::skips()
 
 void ScriptNamesTest::placesAllowRenaming()
 {
-    QString lua = QStringLiteral("-- Zähler\nlocal p = point('m.a').value -- point('m.a')\ncontrol.write(\"m.a\", p)\n");
+    QString lua =
+        QStringLiteral("-- Zähler\nlocal p = point('m.a').value -- point('m.a')\ncontrol.write(\"m.a\", p)\n");
     QList<NameUse> uses = literalNames(lua);
     QCOMPARE(uses.size(), 2);
     std::reverse(uses.begin(), uses.end()); // from behind, so that places stay right

@@ -70,9 +70,9 @@ void TriggerScriptTest::integersKeepEveryDigit()
     bench.set(a, Value(std::int64_t{9007199254740993}));
     bench.set(b, Value(std::int64_t{-9007199254740993}));
     bench.set(c, Value(std::uint64_t{18446744073709551615ULL}));
-    const ScriptResult result = bench.run(QStringLiteral(
-        "for _, n in ipairs{'a', 'b', 'c'} do\n local v = point('meter1.' .. n).value\n log(v)\n"
-        " control.write('meter1.out', v)\n mqtt.publish('x', {v = v})\nend"));
+    const ScriptResult result = bench.run(
+        QStringLiteral("for _, n in ipairs{'a', 'b', 'c'} do\n local v = point('meter1.' .. n).value\n log(v)\n"
+                       " control.write('meter1.out', v)\n mqtt.publish('x', {v = v})\nend"));
     QCOMPARE(result.error, QString());
     QCOMPARE(result.log, (std::vector<QByteArray>{"9007199254740993", "-9007199254740993", "18446744073709551615"}));
     const Value expected[] = {Value(std::int64_t{9007199254740993}), Value(std::int64_t{-9007199254740993}),
@@ -137,7 +137,8 @@ void TriggerScriptTest::uint64Calculates()
     bench.set(u, Value(std::uint64_t{18446744073709551615ULL}));
     bench.set(m, Value(std::uint64_t{9223372036854775808ULL}));
     const QString text = bench.log(QStringLiteral("local u, m = point('meter1.u').value, point('meter1.m').value\n"
-                                                "log(%1)").arg(expression));
+                                                  "log(%1)")
+                                       .arg(expression));
     if (expected.contains(QLatin1Char(' ')))
         QVERIFY2(text.contains(expected), qPrintable(text));
     else
@@ -156,8 +157,10 @@ void TriggerScriptTest::unknownPointIsNamed()
 void TriggerScriptTest::paramsAreReadOnly()
 {
     ScriptBench bench;
-    bench.trigger.params = QJsonDocument::fromJson(
-        R"({"limit":40,"factor":0.5,"big":9007199254740993,"loads":["a","b"],"deep":{"on":true}})").object();
+    bench.trigger.params =
+        QJsonDocument::fromJson(
+            R"({"limit":40,"factor":0.5,"big":9007199254740993,"loads":["a","b"],"deep":{"on":true}})")
+            .object();
     QCOMPARE(bench.log(QStringLiteral("log(math.type(param.limit), param.factor, param.big, #param.loads,"
                                       " table.concat(param.loads, '+'), param.deep.on, param.none)")),
              QStringLiteral("integer 0.5 9007199254740993 2 a+b true nil"));
@@ -165,8 +168,8 @@ void TriggerScriptTest::paramsAreReadOnly()
                                       "for i, v in ipairs(param.loads) do n = n + i end log(n, next(param.deep))")),
              QStringLiteral("8 on true"));
     for (const char *change : {"param.limit = 1", "param.deep.on = false", "param.loads[1] = 'x'",
-                               "rawset(param, 'limit', 1)", "table.insert(param.loads, 'x')",
-                               "table.sort(param.loads)", "setmetatable(param, {})", "getmetatable(param).x = 1"}) {
+                               "rawset(param, 'limit', 1)", "table.insert(param.loads, 'x')", "table.sort(param.loads)",
+                               "setmetatable(param, {})", "getmetatable(param).x = 1"}) {
         const ScriptResult result = bench.run(QString::fromLatin1(change));
         QVERIFY2(result.outcome == ScriptOutcome::Failed, change);
     }
@@ -189,10 +192,10 @@ void TriggerScriptTest::stateOutlivesTheRunAndGlobalsDoNot()
 void TriggerScriptTest::librariesCannotBeChanged()
 {
     ScriptBench bench;
-    for (const char *change : {"string.rep = nil", "rawset(string, 'rep', print)", "math.pi = 3", "control.write = nil",
-                               "getmetatable('').__index = math", "getmetatable(_ENV).__index = nil",
-                               "setmetatable(_ENV, nil)", "getmetatable(math).__index.pi = 3",
-                               "table.insert(table, 1)", "run.number = 7"}) {
+    for (const char *change :
+         {"string.rep = nil", "rawset(string, 'rep', print)", "math.pi = 3", "control.write = nil",
+          "getmetatable('').__index = math", "getmetatable(_ENV).__index = nil", "setmetatable(_ENV, nil)",
+          "getmetatable(math).__index.pi = 3", "table.insert(table, 1)", "run.number = 7"}) {
         const ScriptResult result = bench.run(QString::fromLatin1(change));
         QVERIFY2(result.outcome == ScriptOutcome::Failed, change);
     }
@@ -212,15 +215,17 @@ void TriggerScriptTest::errorsHaveTheirLine_data()
     QTest::addColumn<QString>("error");
     QTest::newRow("error") << QStringLiteral("\n\nerror('broken')") << QStringLiteral("test.lua:3: broken");
     QTest::newRow("nil arithmetic") << QStringLiteral("local x\nlocal y = x + 1")
-                                    << QStringLiteral("test.lua:2: attempt to perform arithmetic on a nil value (local 'x')");
-    QTest::newRow("bad argument") << QStringLiteral("\nstring.rep()")
-                                  << QStringLiteral("test.lua:2: bad argument #1 to 'rep' (string expected, got no value)");
+                                    << QStringLiteral(
+                                           "test.lua:2: attempt to perform arithmetic on a nil value (local 'x')");
+    QTest::newRow("bad argument") << QStringLiteral(
+        "\nstring.rep()") << QStringLiteral("test.lua:2: bad argument #1 to 'rep' (string expected, got no value)");
     QTest::newRow("error(nil)") << QStringLiteral("error(nil)")
                                 << QStringLiteral("test.lua: the error is a nil value, not a text");
     QTest::newRow("error({})") << QStringLiteral("error({})")
                                << QStringLiteral("test.lua: the error is a table value, not a text");
     QTest::newRow("error(42)") << QStringLiteral("error(42)") << QStringLiteral("42");
-    QTest::newRow("__tostring") << QStringLiteral("error(setmetatable({}, {__tostring = function() return 'mine' end}))")
+    QTest::newRow("__tostring") << QStringLiteral(
+        "error(setmetatable({}, {__tostring = function() return 'mine' end}))")
                                 << QStringLiteral("mine");
     QTest::newRow("failing __tostring")
         << QStringLiteral("error(setmetatable({}, {__tostring = function() error(nil) end}))")
@@ -277,8 +282,9 @@ void TriggerScriptTest::coroutinesAndProtectedCallsWork()
                  "local co = coroutine.wrap(function(a) local ok, b = pcall(coroutine.yield, a + 1) return b * 2 end)\n"
                  "log(co(1), co(20), pcall(error, 'e'), select('#', pcall(error)))")),
              QStringLiteral("2 40 false 2"));
-    QCOMPARE(bench.log(QStringLiteral("log(xpcall(function(a) error(a, 0) end, function(m) return m .. '!' end, 'x'))")),
-             QStringLiteral("false x!"));
+    QCOMPARE(
+        bench.log(QStringLiteral("log(xpcall(function(a) error(a, 0) end, function(m) return m .. '!' end, 'x'))")),
+        QStringLiteral("false x!"));
     QCOMPARE(bench.log(QStringLiteral("log(xpcall(function(...) return ... end, error, 1, 2))")),
              QStringLiteral("true 1 2"));
     QCOMPARE(bench.log(QStringLiteral("local co = coroutine.create(function() error('inside', 0) end)\n"

@@ -78,7 +78,7 @@ void ProcParseTest::memoryOfARecordedText()
 
 void ProcParseTest::processTicksWithAnyName()
 {
-    QCOMPARE(proc::processTicks(kSelfStat).value(), 325u); // 250 + 75
+    QCOMPARE(proc::processTicks(kSelfStat).value(), 325u);                                           // 250 + 75
     QCOMPARE(proc::processTicks("7 (a) R (9 9 9) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14").value(), 23u); // 11 + 12
 }
 
@@ -100,8 +100,7 @@ void ProcParseTest::brokenTextsGiveNothing_data()
     QTest::newRow("cut") << QByteArray("cpu  19647 143315 34094\nMemTotal:  10 kB\nVmRSS:");
     QTest::newRow("no unit") << QByteArray("MemTotal: 1000\nMemAvailable: 250\nVmRSS: 7");
     QTest::newRow("too large") << QByteArray("cpu 99999999999999999999 1 1 1 1 1 1 1");
-    QTest::newRow("more available than there is")
-        << QByteArray("MemTotal: 10 kB\nMemAvailable: 11 kB\n");
+    QTest::newRow("more available than there is") << QByteArray("MemTotal: 10 kB\nMemAvailable: 11 kB\n");
     QTest::newRow("not finite") << QByteArray("nan");
 }
 

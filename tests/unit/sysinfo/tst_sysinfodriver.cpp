@@ -76,9 +76,9 @@ public:
 
 QList<QString> allAddresses()
 {
-    return {QStringLiteral("cpuPercent"), QStringLiteral("memoryPercent"), QStringLiteral("memoryMb"),
+    return {QStringLiteral("cpuPercent"),      QStringLiteral("memoryPercent"),     QStringLiteral("memoryMb"),
             QStringLiteral("diskFreePercent"), QStringLiteral("processCpuPercent"), QStringLiteral("processRssMb"),
-            QStringLiteral("load1"), QStringLiteral("uptimeS"), QStringLiteral("temperature")};
+            QStringLiteral("load1"),           QStringLiteral("uptimeS"),           QStringLiteral("temperature")};
 }
 
 } // namespace
@@ -155,8 +155,8 @@ void SysInfoDriverTest::missingFilesAreBadNotZero()
             continue; // of the folder itself, which exists
         const Sample sample = bench.poll(point.handle);
         QVERIFY2(sample.value.isNull(), qPrintable(point.address));
-        QCOMPARE(sample.quality, point.address == QLatin1String("temperature") ? Quality::BadNotSupported
-                                                                                : Quality::BadDeviceFailure);
+        QCOMPARE(sample.quality,
+                 point.address == QLatin1String("temperature") ? Quality::BadNotSupported : Quality::BadDeviceFailure);
     }
 }
 
@@ -200,12 +200,12 @@ void SysInfoDriverTest::agreesWithTheKernel()
     QVERIFY(ballast.endsWith('x'));
 
     const double memoryMb = bench.poll(12).value.real();
-    const double totalMb = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE))
-        / (1 << 20);
+    const double totalMb =
+        static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 20);
     QVERIFY(memoryMb > rssMb && memoryMb < totalMb);
     QVERIFY(std::abs(bench.poll(11).value.real() - 100.0 * memoryMb / totalMb) < 5.0);
 
-    struct statvfs disk{};
+    struct statvfs disk {};
     QCOMPARE(::statvfs(QFile::encodeName(bench.folder.path()).constData(), &disk), 0);
     QVERIFY(std::abs(bench.poll(13).value.real()
                      - 100.0 * static_cast<double>(disk.f_bavail) / static_cast<double>(disk.f_blocks))
@@ -225,8 +225,7 @@ void SysInfoDriverTest::agreesWithTheKernel()
         return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
     };
     const double cpuStart = cpuSeconds();
-    while (cpuSeconds() - cpuStart < 0.3) {
-    }
+    while (cpuSeconds() - cpuStart < 0.3) {}
     const double share = bench.poll(14).value.real();
     timespec wallEnd{};
     ::clock_gettime(CLOCK_BOOTTIME, &wallEnd);
