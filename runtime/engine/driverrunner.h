@@ -34,7 +34,6 @@ public:
     /// Copies the driver's counters to where statistics() reads them.
     void publishStatistics();
 
-    const QString &channelId() const { return m_channel.id; }
     const QString &driverId() const { return m_channel.driver; }
     /// Points that fell due since start, and answers the engine's full inbox refused.
     std::uint64_t offered() const { return m_offered.load(std::memory_order_acquire); }

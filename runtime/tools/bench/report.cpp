@@ -24,7 +24,7 @@ void writeWindow(JsonWriter &w, const RunResult &r)
 {
     w.key("window").beginObject().key("seconds").rounded(r.seconds, 3);
     w.key("fromUptimeS").rounded(r.opening->uptimeS, 3);
-    w.key("method").string("opens after at least 5 s of warm-up, half a period off the grid; of N + 2 samples at 1/s "
+    w.key("method").string("opens after at least 6 s of warm-up, half a period off the grid; of N + 2 samples at 1/s "
                            "the first and the last are dropped, the denominator is N s; latencies, attainment and "
                            "use of the machine are those of the window, ledgers and counts those of the whole run");
     w.key("ledger").beginObject();
