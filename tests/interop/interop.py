@@ -7,6 +7,7 @@ records, and mbpoll reads the simulator. Every payload passes Python's strict JS
 import ctypes
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from pathlib import Path
 
 BIN = Path(sys.argv.pop(1))
 HERE = Path(__file__).resolve().parent
+MOSQUITTO = shutil.which("mosquitto") or "/usr/sbin/mosquitto"  # not on the PATH of an ordinary user
 
 
 def free_port():
@@ -70,7 +72,7 @@ class Interop(unittest.TestCase):
         if os.geteuid() == 0:
             lines.append("user root")
         conf.write_text("\n".join(lines) + "\n")
-        self.wait_for_port(port, self.start("mosquitto", "-c", conf, stderr=subprocess.DEVNULL))
+        self.wait_for_port(port, self.start(MOSQUITTO, "-c", conf, stderr=subprocess.DEVNULL))
         return port
 
     def write_design(self, files):
@@ -107,6 +109,13 @@ class Interop(unittest.TestCase):
                                             point("cdab", 2, type="float32", order="CDAB"),
                                             point("temperature", 4, type="int16", scale=0.1),
                                             point("energy", 5, type="int64"),
+                                            point("negative", 10, type="int64"),  # PC-02
+                                            point("greatest", 14, type="uint64"),
+                                            point("nan", 18, type="float32"),  # PC-17
+                                            point("infinite", 20, type="float32"),
+                                            point("minus-infinite", 22, type="float32"),
+                                            point("set-negative", 60, "setpoint", type="int64", write={}),
+                                            point("set-greatest", 64, "setpoint", type="uint64", write={}),
                                             point("set", 50, "setpoint", type="uint32", write={})]},
             "alarms/site.json": {"id": "site", "name": "site",
                                  "alarms": [{"id": "event", "name": "event", "severity": "low"}]},
@@ -115,6 +124,8 @@ class Interop(unittest.TestCase):
 local device = "T2 candle 5W RGB+CW"
 state.active = not state.active
 control.write(device .. ".set", run.number)
+control.write(device .. ".set-negative", point(device .. ".negative").value or 0)
+control.write(device .. ".set-greatest", point(device .. ".greatest").value or 0)
 if state.active then alarm.raise("site.event") else alarm.clear("site.event") end
 mqtt.publish("numbers", {run = run.number, energy = point(device .. ".energy").value})
 """,
@@ -144,8 +155,17 @@ mqtt.publish("numbers", {run = run.number, energy = point(device .. ".energy").v
         self.assertIn("gridloom/v1/gw/alarm/site/event", topics)
         telemetry = [p["values"] for t, p in received.values() if "/telemetry/" in t][-1]
         values = {name: value["v"] for name, value in telemetry.items()}
-        self.assertEqual(values.pop("set") > 0, True)
-        self.assertEqual(values, {"abcd": 230.5, "cdab": 230.5, "temperature": -1.3, "energy": 9007199254740993})
+        self.assertGreater(values.pop("set"), 0)
+        for name in ("nan", "infinite", "minus-infinite"):
+            self.assertIsNone(values.pop(name))
+            self.assertEqual(telemetry[name]["q"], "Bad_OutOfRange")
+        negative, greatest = -9007199254740993, 18446744073709551615
+        self.assertEqual(values, {"abcd": 230.5, "cdab": 230.5, "temperature": -1.3, "energy": 9007199254740993,
+                                  "negative": negative, "greatest": greatest, "set-negative": negative,
+                                  "set-greatest": greatest})
+        for setpoint, number in (("set-negative", negative), ("set-greatest", greatest)):
+            self.assertEqual(self.sqlite(f"SELECT DISTINCT value, read_back FROM control_records WHERE point_id = 'dev.{setpoint}'"
+                                         " AND state = 'Confirmed' AND value <> '0'"), f"{number}|{number}")
         energies = {p["energy"] for t, p in received.values() if t.endswith("/numbers") and p.get("energy")}
         self.assertEqual(energies, {9007199254740993})
 
