@@ -68,7 +68,8 @@ class Interop(unittest.TestCase):
     def start_broker(self):
         port = free_port()
         conf = self.folder / "mosquitto.conf"
-        lines = [f"listener {port} 127.0.0.1", "allow_anonymous true", "persistence false"]
+        lines = [f"listener {port} 127.0.0.1", "allow_anonymous true", "persistence false", "log_type all",
+                 f"log_dest file {self.folder / 'mosquitto.log'}"]
         if os.geteuid() == 0:
             lines.append("user root")
         conf.write_text("\n".join(lines) + "\n")
@@ -79,7 +80,7 @@ class Interop(unittest.TestCase):
         for path, content in files.items():
             target = self.folder / "design" / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(content if isinstance(content, str) else json.dumps(content))
+            target.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
 
     def test_pymodbus_mosquitto_sqlite(self):
         device_port, broker_port = free_port(), self.start_broker()
@@ -98,12 +99,18 @@ class Interop(unittest.TestCase):
         def point(pid, address, kind="measured", **more):
             return {"id": pid, "name": pid, "kind": kind, "address": f"holding:{address}", "periodMs": 200, **more}
 
+        # PC-15: names with what MQTT reserves, and the last level of their topics as bytes.
+        names = {"T2 candle 5W RGB+CW": b"T2 candle 5W RGB%2BCW", "A#1": b"A%231", "a/b": b"a%2Fb",
+                 "$SYS/x": b"$SYS%2Fx", "Z\u00e4hler K\u00fcche": bytes.fromhex("5AC3A4686C6572204BC3BC636865")}
+        extra = {f"extra{i}": name for i, name in enumerate(list(names)[1:])}
+        for pid, name in extra.items():
+            self.write_design({f"devices/{pid}.json": {"id": pid, "name": name, "channel": "bus", "params": {"unit": 1},
+                                                       "points": [point("energy", 5, type="int64")]}})
         self.write_design({
             "gridloom.json": {"schema": 1, "site": {"id": "s", "name": "S", "zone": "Europe/Vienna"},
                               "gateway": {"id": "gw", "name": "G"}, "storage": {"mode": "realTime"}},
             "channels/bus.json": {"id": "bus", "name": "bus", "driver": "modbus",
                                   "params": {"host": "127.0.0.1", "port": device_port}},
-            # PC-15: a name with every character MQTT reserves.
             "devices/dev.json": {"id": "dev", "name": "T2 candle 5W RGB+CW", "channel": "bus", "params": {"unit": 1},
                                  "points": [point("abcd", 0, type="float32", order="ABCD"),
                                             point("cdab", 2, type="float32", order="CDAB"),
@@ -114,6 +121,7 @@ class Interop(unittest.TestCase):
                                             point("nan", 18, type="float32"),  # PC-17
                                             point("infinite", 20, type="float32"),
                                             point("minus-infinite", 22, type="float32"),
+                                            point("set-energy", 68, "setpoint", type="int64", write={}),
                                             point("set-negative", 60, "setpoint", type="int64", write={}),
                                             point("set-greatest", 64, "setpoint", type="uint64", write={}),
                                             point("set", 50, "setpoint", type="uint32", write={})]},
@@ -124,14 +132,17 @@ class Interop(unittest.TestCase):
 local device = "T2 candle 5W RGB+CW"
 state.active = not state.active
 control.write(device .. ".set", run.number)
-control.write(device .. ".set-negative", point(device .. ".negative").value or 0)
-control.write(device .. ".set-greatest", point(device .. ".greatest").value or 0)
+for _, name in ipairs({"energy", "negative", "greatest"}) do -- each to a setpoint, as it was read
+  local p = point(device .. "." .. name)
+  if p.good then control.write(device .. ".set-" .. name, p.value) end
+end
 if state.active then alarm.raise("site.event") else alarm.clear("site.event") end
 mqtt.publish("numbers", {run = run.number, energy = point(device .. ".energy").value})
 """,
             "sinks/mqtt.json": {"id": "mqtt", "name": "mqtt", "sink": "mqtt",
                                 "params": {"host": "127.0.0.1", "port": broker_port},
-                                "publications": [{"id": "dev", "device": "dev", "periodMs": 500, "qos": 1}]},
+                                "publications": [{"id": pid, "device": pid, "periodMs": 500, "qos": 1}
+                                                 for pid in ("dev", *extra)]},
             "stores/local.json": {"id": "local", "name": "local", "store": "embedded", "params": {}}})
         report = self.folder / "report.json"
         runtime = self.start(BIN / "gridloomd", "--design", self.folder / "design", "--state-dir",
@@ -151,21 +162,29 @@ mqtt.publish("numbers", {run = run.number, energy = point(device .. ".energy").v
             received = self.messages_in(messages)
         self.assertEqual(len(received), status["ledger"]["mqtt"]["done"])
         topics = {topic for topic, _ in received.values()}
-        self.assertIn("gridloom/v1/gw/telemetry/T2 candle 5W RGB%2BCW", topics)
         self.assertIn("gridloom/v1/gw/alarm/site/event", topics)
-        telemetry = [p["values"] for t, p in received.values() if "/telemetry/" in t][-1]
+        prefix = b"gridloom/v1/gw/telemetry/"
+        self.assertEqual({t.encode() for t in topics if "/telemetry/" in t},
+                         {prefix + level for level in names.values()})
+        for name, level in names.items():
+            last = [p for t, p in received.values() if t.encode() == prefix + level][-1]
+            self.assertEqual(last["device"], name)
+            self.assertEqual(last["values"]["energy"]["v"], 9007199254740993)
+        self.check_connections("gridloom-gw")
+
+        telemetry = [p["values"] for t, p in received.values() if t.encode() == prefix + b"T2 candle 5W RGB%2BCW"][-1]
         values = {name: value["v"] for name, value in telemetry.items()}
         self.assertGreater(values.pop("set"), 0)
         for name in ("nan", "infinite", "minus-infinite"):
             self.assertIsNone(values.pop(name))
             self.assertEqual(telemetry[name]["q"], "Bad_OutOfRange")
-        negative, greatest = -9007199254740993, 18446744073709551615
-        self.assertEqual(values, {"abcd": 230.5, "cdab": 230.5, "temperature": -1.3, "energy": 9007199254740993,
-                                  "negative": negative, "greatest": greatest, "set-negative": negative,
-                                  "set-greatest": greatest})
-        for setpoint, number in (("set-negative", negative), ("set-greatest", greatest)):
-            self.assertEqual(self.sqlite(f"SELECT DISTINCT value, read_back FROM control_records WHERE point_id = 'dev.{setpoint}'"
-                                         " AND state = 'Confirmed' AND value <> '0'"), f"{number}|{number}")
+        numbers = {"energy": 9007199254740993, "negative": -9007199254740993, "greatest": 18446744073709551615}
+        setpoints = {f"set-{name}": number for name, number in numbers.items()}
+        self.assertEqual(values, {"abcd": 230.5, "cdab": 230.5, "temperature": -1.3, **numbers, **setpoints})
+        for setpoint, number in setpoints.items():
+            rows = self.sqlite("SELECT DISTINCT value, read_back FROM control_records"
+                               f" WHERE point_id = 'dev.{setpoint}' AND state = 'Confirmed'")
+            self.assertEqual(rows, f"{number}|{number}")
         energies = {p["energy"] for t, p in received.values() if t.endswith("/numbers") and p.get("energy")}
         self.assertEqual(energies, {9007199254740993})
 
@@ -178,11 +197,23 @@ mqtt.publish("numbers", {run = run.number, energy = point(device .. ".energy").v
         self.assertEqual(self.sqlite("SELECT count(*) FROM outbox"), "0")
         self.assertEqual(self.sqlite("PRAGMA integrity_check"), "ok")
 
+    def check_connections(self, client):
+        """By the broker's log: one connection of this client, ended by itself, and nothing it did was wrong."""
+        path, end = self.folder / "mosquitto.log", f"Client {client} disconnected"
+        until = time.monotonic() + 10
+        while end not in (log := path.read_text(encoding="utf-8")):
+            self.assertLess(time.monotonic(), until, "the broker saw no end of the connection")
+            time.sleep(0.02)
+        lines = log.splitlines()
+        self.assertEqual(len([l for l in lines if "New client connected" in l and f" as {client} " in l]), 1)
+        self.assertEqual([l.split(": ", 1)[1] for l in lines if f"Client {client} " in l], [end + "."])
+        self.assertNotRegex(log.lower(), "protocol error|malformed|bad socket|error:")
+
     @staticmethod
     def messages_in(path):
         """The messages by id, without those of the status topic and mosquitto_sub's own talk."""
         received = {}
-        for line in path.read_text().splitlines():
+        for line in path.read_text(encoding="utf-8").splitlines():
             if not line.startswith("gridloom/v1/") or "{" not in line:
                 continue
             topic, payload = line[:line.index("{") - 1], line[line.index("{"):]

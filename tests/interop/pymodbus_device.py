@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Modbus TCP device by python3-pymodbus. Usage: pymodbus_device.py PORT
 
-Holding registers 0-23 hold what interop.py expects; 50 to 67 take setpoints."""
+Holding registers 0-23 hold what interop.py expects; 50 to 71 take setpoints."""
 
 import sys
 
