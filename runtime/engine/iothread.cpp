@@ -2,6 +2,7 @@
 #include "engine/iothread.h"
 
 #include "engine/pluginhost.h"
+#include "engine/runinthread.h"
 
 #include <sys/prctl.h>
 
@@ -34,35 +35,29 @@ QList<Error> IoThread::start(const PluginHost &plugins)
 {
     QList<Error> errors;
     m_thread.start();
-    auto *context = new QObject;
-    context->moveToThread(&m_thread);
-    QMetaObject::invokeMethod(
-        context,
-        [&] {
-            ::prctl(PR_SET_TIMERSLACK, 50'000, 0, 0, 0);
-            m_wakeUp = std::make_unique<EventLoopWakeUp>([this] { runQueued(); });
-            m_tasks.setWakeUp([this] { m_wakeUp->notify(); });
-            m_pollTimer = std::make_unique<QTimer>();
-            m_pollTimer->setSingleShot(true);
-            m_pollTimer->setTimerType(Qt::PreciseTimer);
-            QObject::connect(m_pollTimer.get(), &QTimer::timeout, m_pollTimer.get(), [this] { pollDue(); });
-            m_statisticsTimer = std::make_unique<QTimer>();
-            QObject::connect(m_statisticsTimer.get(), &QTimer::timeout, m_statisticsTimer.get(), [this] {
-                for (const auto &runner : m_runners)
-                    runner->publishStatistics();
-            });
-            m_statisticsTimer->start(500);
-            for (const auto &runner : m_runners) {
-                const auto factory = plugins.driver(runner->driverId());
-                const Result<void> opened = factory ? runner->open(*factory.value()) : factory.error();
-                if (!opened)
-                    errors.append(opened.error());
-                runner->start();
-            }
-            pollDue();
-        },
-        Qt::BlockingQueuedConnection);
-    context->deleteLater();
+    runInThread(m_thread, [&] {
+        ::prctl(PR_SET_TIMERSLACK, 50'000, 0, 0, 0);
+        m_wakeUp = std::make_unique<EventLoopWakeUp>([this] { runQueued(); });
+        m_tasks.setWakeUp([this] { m_wakeUp->notify(); });
+        m_pollTimer = std::make_unique<QTimer>();
+        m_pollTimer->setSingleShot(true);
+        m_pollTimer->setTimerType(Qt::PreciseTimer);
+        QObject::connect(m_pollTimer.get(), &QTimer::timeout, m_pollTimer.get(), [this] { pollDue(); });
+        m_statisticsTimer = std::make_unique<QTimer>();
+        QObject::connect(m_statisticsTimer.get(), &QTimer::timeout, m_statisticsTimer.get(), [this] {
+            for (const auto &runner : m_runners)
+                runner->publishStatistics();
+        });
+        m_statisticsTimer->start(500);
+        for (const auto &runner : m_runners) {
+            const auto factory = plugins.driver(runner->driverId());
+            const Result<void> opened = factory ? runner->open(*factory.value()) : factory.error();
+            if (!opened)
+                errors.append(opened.error());
+            runner->start();
+        }
+        pollDue();
+    });
     return errors;
 }
 
@@ -90,23 +85,17 @@ void IoThread::stop()
 {
     if (!m_thread.isRunning())
         return;
-    auto *context = new QObject;
-    context->moveToThread(&m_thread);
-    QMetaObject::invokeMethod(
-        context,
-        [this] {
-            m_tasks.close();
-            runQueued();
-            m_pollTimer.reset();
-            m_statisticsTimer.reset();
-            for (const auto &runner : m_runners)
-                runner->stop();
-            for (const auto &runner : m_runners)
-                runner->release();
-            m_wakeUp->stopListening(); // it stays: a producer may just be about to notify it
-        },
-        Qt::BlockingQueuedConnection);
-    context->deleteLater();
+    runInThread(m_thread, [this] {
+        m_tasks.close();
+        runQueued();
+        m_pollTimer.reset();
+        m_statisticsTimer.reset();
+        for (const auto &runner : m_runners)
+            runner->stop();
+        for (const auto &runner : m_runners)
+            runner->release();
+        m_wakeUp->stopListening(); // it stays: a producer may just be about to notify it
+    });
     m_thread.quit();
     m_thread.wait();
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/sinkrunner.h"
 
+#include "engine/runinthread.h"
+
 #include <chrono>
 
 namespace gridloom {
@@ -26,24 +28,18 @@ Result<void> SinkRunner::start(SinkFactory &factory, std::vector<OutboundMessage
     for (OutboundMessage &message : pending)
         m_waiting.push_back({std::move(message), false, false});
     m_thread.start();
-    auto *context = new QObject;
-    context->moveToThread(&m_thread);
-    QMetaObject::invokeMethod(
-        context,
-        [&] {
-            m_wakeUp = std::make_unique<EventLoopWakeUp>([this] { takeQueued(); });
-            m_queue.setWakeUp([this] { m_wakeUp->notify(); });
-            m_retryTimer = std::make_unique<QTimer>();
-            m_retryTimer->setSingleShot(true);
-            QObject::connect(m_retryTimer.get(), &QTimer::timeout, m_retryTimer.get(), [this] { fillWindow(); });
-            m_sink = factory.createSink(*this, m_clock);
-            configured = m_sink->configure(m_definition.params, m_topicPrefix);
-            if (configured)
-                m_sink->start();
-            publishStatistics();
-        },
-        Qt::BlockingQueuedConnection);
-    context->deleteLater();
+    runInThread(m_thread, [&] {
+        m_wakeUp = std::make_unique<EventLoopWakeUp>([this] { takeQueued(); });
+        m_queue.setWakeUp([this] { m_wakeUp->notify(); });
+        m_retryTimer = std::make_unique<QTimer>();
+        m_retryTimer->setSingleShot(true);
+        QObject::connect(m_retryTimer.get(), &QTimer::timeout, m_retryTimer.get(), [this] { fillWindow(); });
+        m_sink = factory.createSink(*this, m_clock);
+        configured = m_sink->configure(m_definition.params, m_topicPrefix);
+        if (configured)
+            m_sink->start();
+        publishStatistics();
+    });
     return configured;
 }
 
@@ -56,19 +52,13 @@ void SinkRunner::stop()
 {
     if (!m_thread.isRunning())
         return;
-    auto *context = new QObject;
-    context->moveToThread(&m_thread);
-    QMetaObject::invokeMethod(
-        context,
-        [this] {
-            m_queue.close();
-            m_retryTimer.reset();
-            m_sink->stop();
-            m_sink.reset();
-            m_wakeUp->stopListening(); // it stays: a producer may just be about to notify it
-        },
-        Qt::BlockingQueuedConnection);
-    context->deleteLater();
+    runInThread(m_thread, [this] {
+        m_queue.close();
+        m_retryTimer.reset();
+        m_sink->stop();
+        m_sink.reset();
+        m_wakeUp->stopListening(); // it stays: a producer may just be about to notify it
+    });
     m_thread.quit();
     m_thread.wait();
 }
