@@ -45,10 +45,12 @@ void LuaReferenceTest::everyBlockIsValid()
     QCOMPARE(scripts.size(), 2);
     for (const QString &lua : scripts)
         QVERIFY(!checkLuaSyntax(lua, false));
-    const QStringList triggers = blocks(QStringLiteral("json"));
-    QCOMPARE(triggers.size(), 2);
-    for (const QString &json : triggers)
-        QVERIFY(QJsonDocument::fromJson(json.toUtf8()).object().contains(QStringLiteral("when")));
+    // In order of the page: the first trigger, the alarm set it needs, the trigger of the worked example.
+    const QStringList files = blocks(QStringLiteral("json"));
+    QCOMPARE(files.size(), 3);
+    const QStringList keys = {QStringLiteral("when"), QStringLiteral("alarms"), QStringLiteral("when")};
+    for (qsizetype i = 0; i < files.size(); ++i)
+        QVERIFY(QJsonDocument::fromJson(files[i].toUtf8()).object().contains(keys[i]));
 }
 
 void LuaReferenceTest::peakShavingShaves()
@@ -59,7 +61,7 @@ void LuaReferenceTest::peakShavingShaves()
     const PointHandle soc = bench.addPoint(QStringLiteral("battery.soc"));
     const PointHandle setpoint = bench.addPoint(QStringLiteral("battery.setpoint"), PointKind::Setpoint);
     bench.addAlarm(QStringLiteral("blind"));
-    bench.trigger.params = QJsonDocument::fromJson(blocks(QStringLiteral("json")).at(1).toUtf8())
+    bench.trigger.params = QJsonDocument::fromJson(blocks(QStringLiteral("json")).at(2).toUtf8())
                                .object()
                                .value(QLatin1String("params"))
                                .toObject();
