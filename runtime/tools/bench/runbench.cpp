@@ -4,9 +4,7 @@
 #include "tools/bench/measurement.h"
 #include "tools/bench/report.h"
 #include "tools/bench/run.h"
-
-#include <QCoreApplication>
-#include <QFile>
+#include "tools/bench/scenariofile.h"
 
 namespace gridloom {
 
@@ -14,15 +12,6 @@ namespace {
 
 constexpr double kWarmUpS = 6;
 constexpr int kProgressEveryLines = 10;
-
-Result<Scenario> loadScenario(const QString &id)
-{
-    QFile file(QCoreApplication::applicationDirPath() + QLatin1String("/../share/gridloom/baselines/scenarios.json"));
-    if (!file.open(QIODevice::ReadOnly))
-        return Error{QStringLiteral("bench.scenario"),
-                     QStringLiteral("%1 cannot be read: %2").arg(file.fileName(), file.errorString())};
-    return parseScenario(file.readAll(), id);
-}
 
 /// The warm-up and then the window: `seconds` status lines after the one that opens it.
 class Window {

@@ -153,7 +153,8 @@ Result<void> Session::startRuntime(const Setup &setup)
     if (!setup.statusPoints.isEmpty())
         arguments << QStringLiteral("--status-points") << setup.statusPoints.join(QLatin1Char(','));
     QDir().mkpath(stateFolder());
-    if (auto started = m_runtime.start(m_binFolder + QLatin1String("/gridloomd"), arguments); !started)
+    if (auto started = m_runtime.start(m_binFolder + QLatin1String("/gridloomd"), arguments, setup.runtimeEnvironment);
+        !started)
         return started;
     m_status.open(socket);
     return {};
