@@ -41,6 +41,7 @@ void writeLedgers(JsonWriter &w, const EngineSnapshot &s)
     w.key("latency").beginObject();
     s.trigger.writeState(w.key("trigger"));
     s.triggerIssued.writeState(w.key("triggerIssued"));
+    s.fastStart.writeState(w.key("fastStart"));
     s.publication.writeState(w.key("mqtt"));
     w.endObject();
 }
@@ -213,6 +214,9 @@ QByteArray statusLine(const EngineSnapshot &s, const StatusContext &c)
     w.key("uptimeS").rounded(c.uptimeS, 3).key("state").string(c.state);
     w.key("gateway").string(QStringView(c.design.gatewayId)).key("revision").string(view(c.design.revision));
     w.key("pid").integer(::getpid()).key("speed").number(c.speed);
+    const auto className = [](bool isRealTime) { return isRealTime ? "fifo" : "plain"; };
+    w.key("scheduling").beginObject().key("engine").string(className(c.realTime.engine));
+    w.key("fastScripts").string(className(c.realTime.fastScripts)).endObject();
     writeLedgers(w, s);
     writeCounts(w, s, c);
     writeStates(w, s, c);

@@ -26,6 +26,7 @@ struct StatusContext {
     DriverStatistics requests;
     StoreStatistics store;
     std::vector<Engine::QueueState> queues;
+    Engine::RealTimeThreads realTime;
     struct SinkState {
         QString id;
         SinkRunner::Statistics statistics;

@@ -97,6 +97,7 @@ void Supervisor::report(const EngineSnapshot &snapshot, const char *state)
                           .requests = m_engine->driverStatistics(),
                           .store = m_engine->storeStatistics(),
                           .queues = m_engine->queueStates(),
+                          .realTime = m_engine->realTimeThreads(),
                           .sinks = {},
                           .process = readProcessUse()};
     for (const auto &sink : m_engine->sinks())

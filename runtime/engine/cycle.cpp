@@ -116,12 +116,6 @@ SteadyTime Cycle::nextDue() const
     return next;
 }
 
-void Cycle::wait(SteadyTime until)
-{
-    const Nanoseconds wait = m_parts.clock.realDuration(until - m_parts.clock.steadyNow());
-    m_parts.inbox.drainUntil(m_events, std::chrono::steady_clock::now() + wait);
-}
-
 void Cycle::handle(EngineEvent &event)
 {
     if (auto *samples = std::get_if<SamplesArrived>(&event)) {
@@ -346,6 +340,7 @@ EngineSnapshot Cycle::snapshot()
     s.publications = m_outbound.publications();
     s.trigger = m_triggers.latency();
     s.triggerIssued = m_triggers.issuedLatency();
+    s.fastStart = m_triggers.fastStart();
     s.publication = m_outbound.publicationLatency();
     s.commands = m_control.counts();
     s.store = m_history.account();

@@ -33,8 +33,6 @@ public:
     void start();
     /// One cycle over everything that waits. When to come back, at the latest.
     SteadyTime step();
-    /// Waits in the inbox until then (real time), or until something comes.
-    void wait(SteadyTime until);
     /// Orderly stop, after drivers and workers have ended: nothing that waits is begun, the last rows are handed over.
     void finish();
     /// After store and sinks have ended: takes their answers in and ends what is still open.

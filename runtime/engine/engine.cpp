@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include "core/topics.h"
+#include "engine/scheduling.h"
 
 #include <QLoggingCategory>
 
@@ -18,6 +19,7 @@ Engine::Engine(std::shared_ptr<const Design> design, const Clock &clock, Records
     : m_design(std::move(design)), m_clock(clock), m_records(records), m_options(std::move(options)),
       m_plugins(m_options.pluginDir)
 {
+    m_inbox.setWakeUp([this] { m_wait.notify(); });
 }
 
 Engine::~Engine()
@@ -118,9 +120,23 @@ void Engine::run()
     ::pthread_setname_np(::pthread_self(), "engine");
     // The kernel may join wake-ups within 50 us by default; a due time is worth its own.
     ::prctl(PR_SET_TIMERSLACK, 1'000, 0, 0, 0);
+    const Scheduling scheduling = requestRealTime(kEnginePriority);
+    m_isRealTime.store(scheduling.isRealTime, std::memory_order_relaxed);
+    if (scheduling.isRealTime)
+        qCInfo(lcEngine) << "The engine runs under SCHED_FIFO.";
+    else
+        qCInfo(lcEngine).noquote() << "The engine runs under plain scheduling (SCHED_FIFO:" << scheduling.why
+                                   << "); triggers of the 100 ms class may start some milliseconds late under load.";
     m_cycle->start();
-    while (!m_isStopping.load(std::memory_order_acquire))
-        m_cycle->wait(m_cycle->step());
+    while (!m_isStopping.load(std::memory_order_acquire)) {
+        const SteadyTime next = m_cycle->step();
+        m_wait.until(std::chrono::steady_clock::now() + m_clock.realDuration(next - m_clock.steadyNow()));
+    }
+}
+
+Engine::RealTimeThreads Engine::realTimeThreads() const
+{
+    return {m_isRealTime.load(std::memory_order_relaxed), m_workers->isFastWorkerRealTime()};
 }
 
 std::vector<Engine::QueueState> Engine::queueStates() const

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/cycle.h"
+#include "engine/enginewait.h"
 #include "engine/iothread.h"
 #include "engine/pluginhost.h"
 #include "engine/sinkrunner.h"
@@ -48,6 +49,11 @@ public:
         std::uint64_t refused;
     };
     std::vector<QueueState> queueStates() const;
+    /// Which of the threads of the 100 ms class run under SCHED_FIFO. Any thread.
+    struct RealTimeThreads {
+        bool engine = false, fastScripts = false;
+    };
+    RealTimeThreads realTimeThreads() const;
 
 private:
     Result<void> startStore();
@@ -60,6 +66,7 @@ private:
     Records &m_records;
     Options m_options;
     PluginHost m_plugins;
+    EngineWait m_wait;
     EngineInbox m_inbox{8192};
     std::unique_ptr<Expressions> m_expressions;
     std::unique_ptr<IoThread> m_io;
@@ -68,6 +75,7 @@ private:
     std::vector<std::unique_ptr<SinkRunner>> m_sinks;
     std::unique_ptr<Cycle> m_cycle;
     std::atomic<bool> m_isStopping{false};
+    std::atomic<bool> m_isRealTime{false};
     std::thread m_thread;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/scriptworkers.h"
 
+#include "engine/scheduling.h"
+
 #include <pthread.h>
 #include <sys/prctl.h>
 
@@ -32,10 +34,15 @@ Result<void> ScriptWorkers::start()
     return {};
 }
 
-std::size_t ScriptWorkers::workerOf(const Trigger &trigger) const
+bool ScriptWorkers::isFast(const Trigger &trigger)
 {
     const auto *periodic = std::get_if<Trigger::Periodic>(&trigger.when);
-    return periodic && periodic->period <= kFastPeriod ? 0 : 1;
+    return periodic && periodic->period <= kFastPeriod;
+}
+
+std::size_t ScriptWorkers::workerOf(const Trigger &trigger)
+{
+    return isFast(trigger) ? 0 : 1;
 }
 
 void ScriptWorkers::run(Job job)
@@ -58,7 +65,10 @@ void ScriptWorkers::stop()
 
 void ScriptWorkers::work(Worker &worker)
 {
-    ::pthread_setname_np(::pthread_self(), &worker == m_workers.data() ? "lua-fast" : "lua");
+    const bool isReserved = &worker == m_workers.data();
+    ::pthread_setname_np(::pthread_self(), isReserved ? "lua-fast" : "lua");
+    if (isReserved)
+        m_isRealTime.store(requestRealTime(kFastScriptsPriority).isRealTime, std::memory_order_relaxed);
     Job job;
     while (worker.jobs.pop(job)) {
         ScriptFinished finished;

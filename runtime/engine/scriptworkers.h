@@ -6,6 +6,7 @@
 #include "engine/events.h"
 #include "script/triggerscript.h"
 
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -14,6 +15,8 @@ namespace gridloom {
 
 class ScriptWorkers {
 public:
+    /// Whether a trigger is of the fast class: periodic, up to kFastPeriod.
+    static bool isFast(const Trigger &trigger);
     struct Job {
         int trigger = -1;
         std::uint64_t run = 0;
@@ -31,6 +34,8 @@ public:
     void run(Job job);
     /// Ends the threads after the scripts that run; jobs that wait are dropped. Idempotent.
     void stop();
+    /// Whether the worker of the fast class runs under SCHED_FIFO. Any thread.
+    bool isFastWorkerRealTime() const { return m_isRealTime.load(std::memory_order_relaxed); }
     /// Jobs that wait for worker 0 (the fast class) or 1.
     const BoundedQueue<Job> &queue(std::size_t worker) const { return m_workers[worker].jobs; }
 
@@ -40,7 +45,7 @@ private:
         std::thread thread;
     };
     static constexpr std::size_t kWorkers = 2;
-    std::size_t workerOf(const Trigger &trigger) const;
+    static std::size_t workerOf(const Trigger &trigger);
     void work(Worker &worker);
 
     const Design &m_design;
@@ -48,6 +53,7 @@ private:
     const Clock &m_clock;
     std::vector<std::unique_ptr<TriggerScript>> m_scripts; ///< by trigger index; each touched by its worker only
     std::array<Worker, kWorkers> m_workers;
+    std::atomic<bool> m_isRealTime{false};
 };
 
 } // namespace gridloom

@@ -16,7 +16,7 @@ struct EngineSnapshot {
     WallTime wall{};
     bool isDraining = false;
     Ledger points, triggers, control, mqtt, alarms, publications;
-    Histogram trigger, triggerIssued, publication;
+    Histogram trigger, triggerIssued, fastStart, publication;
     ControlCounts commands;
     StoreAccount store;
     std::uint64_t aggregationRuns = 0, runsKept = 0, runsDropped = 0;

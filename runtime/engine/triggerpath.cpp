@@ -262,6 +262,8 @@ void TriggerPath::runEnded(const TriggerRun &run, Outcome outcome)
     const Nanoseconds latency = run.ended - run.due;
     if (outcome != Outcome::Discarded) {
         m_latency.add(latency);
+        if (run.started && ScriptWorkers::isFast(trigger))
+            m_fastStart.add(*run.started - run.due);
         if (run.issued)
             m_issuedLatency.add(*run.issued - run.due);
         if (latency > m_slowAfter) {

@@ -63,6 +63,8 @@ public:
     const std::vector<TriggerStatistics> &statistics() const { return m_statistics; }
     const Histogram &latency() const { return m_latency; }
     const Histogram &issuedLatency() const { return m_issuedLatency; }
+    /// Due time to the start of the script, of triggers of the fast class.
+    const Histogram &fastStart() const { return m_fastStart; }
     const std::deque<SlowRun> &slowRuns() const { return m_slowRuns; }
     std::uint64_t aggregationRuns() const { return m_aggregationRuns; }
     std::uint64_t runsKept() const { return m_runsKept; }
@@ -109,6 +111,7 @@ private:
     Ledger m_ledger;
     Histogram m_latency;
     Histogram m_issuedLatency;
+    Histogram m_fastStart;
     std::deque<SlowRun> m_slowRuns;
     std::uint64_t m_aggregationRuns = 0;
     std::uint64_t m_runsKept = 0, m_runsDropped = 0;

@@ -32,45 +32,25 @@ Result<void> Canary::start(const QString &folder)
         return Error{QStringLiteral("bench.canary"),
                      QStringLiteral("%1 cannot be written: %2")
                          .arg(QFile::decodeName(path), QString::fromLocal8Bit(std::strerror(errno)))};
-    m_isStopping = false;
     m_writes.clear();
-    m_thread = std::thread([this] { run(); });
+    m_thread.start(kPeriod, [this](SteadyTime) { write(); });
     return {};
 }
 
 void Canary::stop()
 {
-    if (m_thread.joinable()) {
-        {
-            const std::lock_guard lock(m_mutex);
-            m_isStopping = true;
-        }
-        m_stopRequested.notify_one();
-        m_thread.join();
-    }
+    m_thread.stop();
     if (m_file >= 0)
         ::close(std::exchange(m_file, -1));
 }
 
-void Canary::run()
+void Canary::write()
 {
-    SteadyTime due = std::chrono::steady_clock::now();
-    char fill = 0;
-    std::unique_lock lock(m_mutex);
-    for (;;) {
-        m_stopRequested.wait_until(lock, due, [this] { return m_isStopping; });
-        if (m_isStopping)
-            return;
-        lock.unlock();
-        const SteadyTime begin = std::chrono::steady_clock::now();
-        // A full disk ends the writes, not the run: the summary's n then tells.
-        const bool written = writeBlock(m_file, ++fill);
-        const SteadyTime end = std::chrono::steady_clock::now();
-        lock.lock();
-        if (written)
-            m_writes.emplace_back(begin, std::chrono::duration<double, std::milli>(end - begin).count());
-        due = std::max(due + kPeriod, end);
-    }
+    const SteadyTime begin = std::chrono::steady_clock::now();
+    // A full disk ends the writes, not the run: the summary's n then tells.
+    if (writeBlock(m_file, ++m_fill))
+        m_writes.emplace_back(
+            begin, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
 }
 
 Summary Canary::evaluate(SteadyTime from, SteadyTime to) const

@@ -4,15 +4,12 @@
 // bookkeeping. Start and stop it on one thread; evaluate() after stop().
 #pragma once
 
-#include "core/clock.h"
 #include "core/result.h"
+#include "tools/bench/periodicthread.h"
 #include "tools/bench/summary.h"
 
 #include <QString>
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,14 +26,12 @@ public:
     Summary evaluate(SteadyTime from, SteadyTime to) const;
 
 private:
-    void run();
+    void write();
 
     int m_file = -1;
-    std::thread m_thread;
-    std::mutex m_mutex;
-    std::condition_variable m_stopRequested;
-    bool m_isStopping = false;
+    char m_fill = 0;
     std::vector<std::pair<SteadyTime, double>> m_writes; ///< of the thread until it has ended
+    PeriodicThread m_thread;
 };
 
 } // namespace gridloom

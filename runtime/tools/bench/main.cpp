@@ -16,10 +16,11 @@ using namespace gridloom;
 
 constexpr int kUsage = 2;
 constexpr int kLongestS = 7 * 24 * 3600;
+constexpr int kMostBusyLoops = 64;
 
 constexpr char kHelp[] =
     "Usage: gridloom-bench demo [--seconds N] [--json FILE] [--headless] [--speed N]\n"
-    "       gridloom-bench run SCENARIO [--seconds N] [--json FILE] [--check]\n"
+    "       gridloom-bench run SCENARIO [--seconds N] [--busy N] [--low-wear] [--json FILE] [--check]\n"
     "       gridloom-bench count-rows STORE-FOLDER\n"
     "\n"
     "demo        starts a broker, simulated devices and the runtime with the sample site, shows it live\n"
@@ -27,6 +28,8 @@ constexpr char kHelp[] =
     "count-rows  counts the rows of an embedded store, as JSON\n"
     "\n"
     "--seconds N  how long: the demo's run (default 60, 0: until Ctrl+C), the measuring window (default 60)\n"
+    "--busy N     N processes that never rest run beside it: how punctual is the 100 ms class\n"
+    "--low-wear   the runtime in its low-wear profile: fewer, larger writes to the disk\n"
     "--json FILE  writes the result as JSON; - is stdout\n"
     "--headless   one line a second instead of a screen\n"
     "--speed N    runtime and simulated devices run N times as fast (1 to 100)\n"
@@ -71,14 +74,17 @@ int run(const QCommandLineParser &parser, const Interrupt &interrupt)
         const double speed = value("speed").toDouble(&isNumber);
         if (!isNumber || speed < 1 || speed > 100)
             return usageError(QStringLiteral("--speed must be a number from 1 to 100"));
-        if (words.size() != 1 || isSet("check"))
-            return usageError(QStringLiteral("demo takes no scenario and no --check"));
+        if (words.size() != 1 || isSet("check") || isSet("busy") || isSet("low-wear"))
+            return usageError(QStringLiteral("demo takes no scenario, and none of --check, --busy and --low-wear"));
         return runDemo({seconds, speed, isSet("headless"), value("json")}, interrupt);
     }
     if (command == QLatin1String("run")) {
         if (words.size() != 2 || isSet("headless") || isSet("speed"))
             return usageError(QStringLiteral("run takes one scenario, and neither --headless nor --speed"));
-        return runBench({words[1], seconds, isSet("check"), value("json")}, interrupt);
+        const int busy = value("busy").toInt(&isNumber);
+        if (!isNumber || busy < 0 || busy > kMostBusyLoops)
+            return usageError(QStringLiteral("--busy must be a whole number up to %1").arg(kMostBusyLoops));
+        return runBench({words[1], seconds, busy, isSet("low-wear"), isSet("check"), value("json")}, interrupt);
     }
     if (command == QLatin1String("count-rows") && words.size() == 2)
         return countRows(words[1]);
@@ -94,6 +100,8 @@ int main(int argc, char **argv)
     parser.addOptions({{QStringLiteral("seconds"), QString(), QStringLiteral("N"), QStringLiteral("60")},
                        {QStringLiteral("json"), QString(), QStringLiteral("FILE")},
                        {QStringLiteral("speed"), QString(), QStringLiteral("N"), QStringLiteral("1")},
+                       {QStringLiteral("busy"), QString(), QStringLiteral("N"), QStringLiteral("0")},
+                       {QStringLiteral("low-wear"), QString()},
                        {QStringLiteral("headless"), QString()},
                        {QStringLiteral("check"), QString()},
                        {QStringLiteral("help"), QString()},

@@ -24,7 +24,8 @@ Result<void> Measurement::start(const Session::Setup &setup)
 {
     if (auto started = m_session.start(setup); !started)
         return started;
-    m_sampler.start(m_session.runtimePid());
+    m_sampler.start(m_session.runtimePid(), m_session.folder());
+    m_oversleep.start();
     return m_canary.start(m_session.folder());
 }
 
@@ -66,6 +67,7 @@ Result<RunResult> Measurement::finish(SteadyTime from)
     const SteadyTime to = std::chrono::steady_clock::now();
     m_sampler.stop();
     m_canary.stop();
+    m_oversleep.stop();
     const auto ending = m_session.finish();
     if (!ending)
         return ending.error();
@@ -73,6 +75,7 @@ Result<RunResult> Measurement::finish(SteadyTime from)
     result.final = ending.value().final;
     result.outside = ending.value().outside;
     result.use = m_sampler.evaluate(from, to);
+    result.oversleepMs = m_oversleep.longestMs(from, to);
     result.canaryMs = m_canary.evaluate(from, to);
     result.samplerTimeouts = m_sampler.timeouts();
     result.machine = describeMachine(m_session.folder());

@@ -5,6 +5,7 @@
 
 #include "tools/bench/canary.h"
 #include "tools/bench/interrupt.h"
+#include "tools/bench/oversleep.h"
 #include "tools/bench/runresult.h"
 #include "tools/bench/sampler.h"
 #include "tools/bench/session.h"
@@ -33,6 +34,7 @@ private:
     Session m_session;
     Sampler m_sampler;
     Canary m_canary;
+    Oversleep m_oversleep;
 };
 
 /// Text for people goes to stdout, unless the JSON does.

@@ -4,6 +4,9 @@
 #include <QFile>
 #include <QList>
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 namespace gridloom {
 
 std::optional<DeviceCpu> parseDeviceCpu(const QByteArray &stat)
@@ -42,6 +45,35 @@ std::optional<ProcessUse> parseProcessUse(const QByteArray &stat)
     if (fields.size() < 24 - kFirst + 1)
         return {};
     return ProcessUse{field(14) + field(15) + field(16) + field(17), field(24), static_cast<int>(field(20))};
+}
+
+std::optional<std::uint64_t> parseWrittenBytes(const QByteArray &io)
+{
+    for (const QByteArray &line : io.split('\n')) {
+        const QList<QByteArray> fields = line.split(' ');
+        if (fields.value(0) == "write_bytes:")
+            return fields.value(1).toULongLong();
+    }
+    return {};
+}
+
+std::optional<std::uint64_t> parseDiskWritten(const QByteArray &stat)
+{
+    constexpr int kSectorsWritten = 6;
+    constexpr std::uint64_t kSector = 512;
+    const QList<QByteArray> fields = stat.simplified().split(' ');
+    if (fields.size() <= kSectorsWritten)
+        return {};
+    return fields[kSectorsWritten].toULongLong() * kSector;
+}
+
+QByteArray diskStatPath(const QString &folder)
+{
+    struct stat status {};
+    if (::stat(QFile::encodeName(folder).constData(), &status) != 0)
+        return {};
+    return "/sys/dev/block/" + QByteArray::number(major(status.st_dev)) + ':' + QByteArray::number(minor(status.st_dev))
+        + "/stat";
 }
 
 QByteArray readWhole(const char *path)

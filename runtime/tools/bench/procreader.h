@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QByteArray>
+#include <QString>
 
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,13 @@ std::optional<DeviceCpu> parseDeviceCpu(const QByteArray &stat);
 std::optional<std::uint64_t> parseMemoryUsedKb(const QByteArray &meminfo);
 /// The process's name may hold blanks and brackets.
 std::optional<ProcessUse> parseProcessUse(const QByteArray &stat);
+
+/// Bytes that a process has caused to be sent to disks: "write_bytes" of /proc/PID/io.
+std::optional<std::uint64_t> parseWrittenBytes(const QByteArray &io);
+/// Bytes written to a block device since boot: the seventh field of /sys/dev/block/MAJOR:MINOR/stat, sectors of 512 bytes.
+std::optional<std::uint64_t> parseDiskWritten(const QByteArray &stat);
+/// The path of that file for the device that a folder lies on.
+QByteArray diskStatPath(const QString &folder);
 
 /// All of a small file; empty when it cannot be read. Blocking, any thread.
 QByteArray readWhole(const char *path);

@@ -63,6 +63,8 @@ void writeWork(JsonWriter &w, const RunResult &r)
     r.latency(&RuntimeStatus::trigger).writeSummary(w);
     w.key("triggerIssued");
     r.latency(&RuntimeStatus::triggerIssued).writeSummary(w);
+    w.key("fastStart");
+    r.latency(&RuntimeStatus::fastStart).writeSummary(w);
     w.key("mqtt");
     r.latency(&RuntimeStatus::mqtt).writeSummary(w);
     w.endObject();
@@ -95,7 +97,14 @@ void writeCounts(JsonWriter &w, const RunResult &r)
 void writeMachineUse(JsonWriter &w, const RunResult &r)
 {
     w.key("runtime").beginObject().key("cpuPercentOfOneCore").rounded(r.use.runtimeCpuPercent, 3);
-    w.key("rssMb").rounded(r.use.runtimeRssMb, 2).key("threads").integer(r.use.runtimeThreads).endObject();
+    w.key("rssMb").rounded(r.use.runtimeRssMb, 2).key("threads").integer(r.use.runtimeThreads);
+    w.key("scheduling").string(r.final.isRealTime ? "fifo" : "plain").key("lowWear").boolean(r.isLowWear).endObject();
+    w.key("writtenGbPerDay").rounded(r.use.writtenGbPerDay, 2).key("diskWrittenGbPerDay");
+    if (r.use.diskWrittenGbPerDay)
+        w.rounded(*r.use.diskWrittenGbPerDay, 2);
+    else
+        w.null();
+    w.key("busyLoops").integer(r.busyLoops);
     w.key("device").beginObject().key("cpuPercent");
     writeSummary(w, r.use.deviceCpuPercent);
     w.key("memoryMb");
@@ -106,6 +115,7 @@ void writeMachineUse(JsonWriter &w, const RunResult &r)
     w.key("canary").beginObject().key("fdatasyncMs").beginObject().key("p95").rounded(r.canaryMs.p95, 3);
     w.key("p99").rounded(r.canaryMs.p99, 3).key("max").rounded(r.canaryMs.peak, 3).endObject();
     w.endObject();
+    w.key("oversleepMs").rounded(r.oversleepMs, 3);
     w.key("samplerTimeouts").unsignedInteger(r.samplerTimeouts);
     w.key("recordsKept").unsignedInteger(r.final.runsKept).key("seconds").rounded(r.seconds, 3);
     w.key("speed").number(r.speed);
@@ -169,12 +179,16 @@ QByteArray reportText(const RunResult &result, const std::vector<Identity> &iden
     print(out, "\n  %-34s %9s %8s %8s %8s %8s %8s\n", "latency in ms", "n", "avg", "P50", "P95", "P99", "max");
     printLatency(out, "trigger, all effects confirmed", result.latency(&RuntimeStatus::trigger));
     printLatency(out, "trigger, effects issued", result.latency(&RuntimeStatus::triggerIssued));
+    printLatency(out, "start of 100 ms triggers", result.latency(&RuntimeStatus::fastStart));
     printLatency(out, "MQTT publication", result.latency(&RuntimeStatus::mqtt));
     print(out, "\n  Attainment: triggers %.2f %%, MQTT %.2f %%\n", 100 * result.triggerAttainment(),
           100 * result.mqttAttainment());
     print(out, "  Runtime: %.2f %% of one core, %.1f MB, %d threads. Device: CPU %.1f %%, fdatasync P95 %.2f ms\n",
           result.use.runtimeCpuPercent, result.use.runtimeRssMb, result.use.runtimeThreads,
           result.use.deviceCpuPercent.avg, result.canaryMs.p95);
+    print(out, "  Scheduling of the 100 ms class: %s. Written: %.2f GB/day by the runtime%s, %.2f GB/day on its disk\n",
+          result.final.isRealTime ? "SCHED_FIFO" : "plain", result.use.writtenGbPerDay,
+          result.isLowWear ? " (low wear)" : "", result.use.diskWrittenGbPerDay.value_or(0));
     const OutsideCounts &o = result.outside;
     print(out,
           "  Counted outside: %" PRIu64 " reads, %" PRIu64 " writes, %" PRIu64 " messages, %" PRIu64 " rows (%" PRIu64

@@ -16,7 +16,9 @@ struct DemoOptions {
 };
 struct BenchOptions {
     QString scenario;
-    int seconds = 60; ///< length of the window
+    int seconds = 60;  ///< length of the window
+    int busyLoops = 0; ///< processes that never rest, at our own nice, beside the run
+    bool isLowWear = false;
     bool isChecking = false;
     QString jsonFile;
 };

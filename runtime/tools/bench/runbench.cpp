@@ -5,6 +5,7 @@
 #include "tools/bench/report.h"
 #include "tools/bench/run.h"
 #include "tools/bench/scenariofile.h"
+#include "tools/procs/childprocess.h"
 
 namespace gridloom {
 
@@ -70,6 +71,7 @@ int runBench(const BenchOptions &options, const Interrupt &interrupt)
         return fail(scenario.error());
     Measurement measurement(interrupt);
     Session::Setup setup;
+    setup.isLowWear = options.isLowWear;
     setup.simulation = generateSimulation(scenario.value());
     setup.design = [&scenario](const QHash<QString, int> &ports, int brokerPort) -> Result<DesignDocument> {
         return generateDesign(scenario.value(), ports, brokerPort);
@@ -77,6 +79,14 @@ int runBench(const BenchOptions &options, const Interrupt &interrupt)
     if (const auto started = measurement.start(setup); !started)
         return fail(started.error());
 
+    std::vector<std::unique_ptr<ChildProcess>> busyLoops;
+    for (int i = 0; i < options.busyLoops; ++i) {
+        busyLoops.push_back(std::make_unique<ChildProcess>());
+        if (const auto started = busyLoops.back()->start(QStringLiteral("/bin/sh"),
+                                                         {QStringLiteral("-c"), QStringLiteral("while :; do :; done")});
+            !started)
+            return fail(started.error());
+    }
     Window window(options.seconds);
     const DemoView view({}, false, 0, 1);
     const auto observed = measurement.observe(
@@ -88,6 +98,7 @@ int runBench(const BenchOptions &options, const Interrupt &interrupt)
         std::chrono::milliseconds(0));
     if (!observed)
         return fail(observed.error());
+    busyLoops.clear();
     auto result = measurement.finish(window.openedAt);
     if (!window.isComplete)
         return 130;
@@ -98,6 +109,8 @@ int runBench(const BenchOptions &options, const Interrupt &interrupt)
     result.value().scenario = scenario.value();
     result.value().opening = window.opening;
     result.value().seconds = options.seconds;
+    result.value().busyLoops = options.busyLoops;
+    result.value().isLowWear = options.isLowWear;
     return conclude(result.value(), options, measurement.session());
 }
 

@@ -26,6 +26,9 @@ struct RunResult {
     OutsideCounts outside;
     UseOfMachine use;
     Summary canaryMs;
+    double oversleepMs = 0; ///< of an idle 1 ms timer, the longest
+    int busyLoops = 0;
+    bool isLowWear = false;
     std::uint64_t samplerTimeouts = 0;
     Machine machine;
 

@@ -58,6 +58,7 @@ void readCounters(CounterReader &read, RuntimeStatus &s)
                  read.ledger(QStringLiteral("alarms")),  read.ledger(QStringLiteral("publications"))};
     s.trigger = read.histogram(QLatin1String("trigger"));
     s.triggerIssued = read.histogram(QLatin1String("triggerIssued"));
+    s.fastStart = read.histogram(QLatin1String("fastStart"));
     s.mqtt = read.histogram(QLatin1String("mqtt"));
     s.requests = {count("requests.reads"), count("requests.readBacks"), count("requests.writes"),
                   count("requests.timeouts"), count("requests.exceptions")};
@@ -98,6 +99,9 @@ Result<RuntimeStatus> parseRuntimeStatus(const QByteArray &line)
                                     "from the same build")
                          .arg(read.missing())};
     s.uptimeS = s.json.value(QLatin1String("uptimeS")).toDouble();
+    const QJsonObject scheduling = s.json.value(QLatin1String("scheduling")).toObject();
+    s.isRealTime = scheduling.value(QLatin1String("engine")) == QLatin1String("fifo")
+        && scheduling.value(QLatin1String("fastScripts")) == QLatin1String("fifo");
     s.state = s.json.value(QLatin1String("state")).toString();
     s.pid = s.json.value(QLatin1String("pid")).toInteger();
     return s;

@@ -43,7 +43,8 @@ struct RuntimeStatus {
     QString state;      ///< "running", "draining", "stopped"
     std::int64_t pid = 0;
     Ledgers ledgers;
-    Histogram trigger, triggerIssued, mqtt; ///< latencies since the start
+    Histogram trigger, triggerIssued, fastStart, mqtt; ///< latencies since the start
+    bool isRealTime = false;                           ///< engine and fast scripts run under SCHED_FIFO
     struct {
         std::uint64_t reads = 0, readBacks = 0, writes = 0, timeouts = 0, exceptions = 0;
     } requests;

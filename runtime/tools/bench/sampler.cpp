@@ -5,26 +5,18 @@
 
 namespace gridloom {
 
-void Sampler::start(qint64 pid)
+namespace {
+constexpr double kSecondsPerDay = 86'400.0;
+constexpr double kBytesPerGb = 1e9;
+} // namespace
+
+void Sampler::start(qint64 pid, const QString &folder)
 {
     stop();
-    m_processStat = "/proc/" + QByteArray::number(pid) + "/stat";
-    m_isStopping = false;
+    m_process = "/proc/" + QByteArray::number(pid);
+    m_disk = diskStatPath(folder);
     m_readings.clear();
-    m_timeouts = 0;
-    m_thread = std::thread([this] { run(); });
-}
-
-void Sampler::stop()
-{
-    if (!m_thread.joinable())
-        return;
-    {
-        const std::lock_guard lock(m_mutex);
-        m_isStopping = true;
-    }
-    m_stopRequested.notify_one();
-    m_thread.join();
+    m_thread.start(std::chrono::seconds(1), [this](SteadyTime) { m_readings.push_back(take()); });
 }
 
 Sampler::Reading Sampler::take() const
@@ -32,25 +24,11 @@ Sampler::Reading Sampler::take() const
     Reading r;
     r.cpu = parseDeviceCpu(readWhole("/proc/stat")).value_or(DeviceCpu());
     r.memoryUsedKb = parseMemoryUsedKb(readWhole("/proc/meminfo")).value_or(0);
-    r.runtime = parseProcessUse(readWhole(m_processStat.constData())).value_or(ProcessUse());
+    r.runtime = parseProcessUse(readWhole((m_process + "/stat").constData())).value_or(ProcessUse());
+    r.runtimeWritten = parseWrittenBytes(readWhole((m_process + "/io").constData())).value_or(0);
+    r.diskWritten = parseDiskWritten(readWhole(m_disk.constData()));
     r.time = std::chrono::steady_clock::now();
     return r;
-}
-
-void Sampler::run()
-{
-    constexpr std::chrono::seconds kPeriod{1};
-    SteadyTime due = std::chrono::steady_clock::now();
-    std::unique_lock lock(m_mutex);
-    for (;;) {
-        m_stopRequested.wait_until(lock, due, [this] { return m_isStopping; });
-        if (m_isStopping)
-            return;
-        m_readings.push_back(take());
-        // Stays on its grid: a due time that has passed meanwhile is a reading that is missing.
-        for (due += kPeriod; due <= m_readings.back().time; due += kPeriod)
-            ++m_timeouts;
-    }
 }
 
 UseOfMachine Sampler::evaluate(SteadyTime from, SteadyTime to) const
@@ -85,6 +63,12 @@ UseOfMachine Sampler::evaluate(SteadyTime from, SteadyTime to) const
         const std::chrono::duration<double> elapsed = last->time - first->time;
         const auto ticks = static_cast<double>(last->runtime.cpuTicks - first->runtime.cpuTicks);
         use.runtimeCpuPercent = 100.0 * ticks / static_cast<double>(::sysconf(_SC_CLK_TCK)) / elapsed.count();
+        const auto gbPerDay = [&](std::uint64_t bytes) {
+            return static_cast<double>(bytes) / kBytesPerGb / elapsed.count() * kSecondsPerDay;
+        };
+        use.writtenGbPerDay = gbPerDay(last->runtimeWritten - first->runtimeWritten);
+        if (first->diskWritten && last->diskWritten)
+            use.diskWrittenGbPerDay = gbPerDay(*last->diskWritten - *first->diskWritten);
     }
     return use;
 }

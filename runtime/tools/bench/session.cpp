@@ -150,6 +150,8 @@ Result<void> Session::startRuntime(const Setup &setup)
                           QStringLiteral("--report"),        m_folder.filePath(QStringLiteral("report.json"))};
     if (setup.speed != 1)
         arguments << QStringLiteral("--speed") << QString::number(setup.speed);
+    if (setup.isLowWear)
+        arguments << QStringLiteral("--durable-commit-ms") << QStringLiteral("100");
     if (!setup.statusPoints.isEmpty())
         arguments << QStringLiteral("--status-points") << setup.statusPoints.join(QLatin1Char(','));
     QDir().mkpath(stateFolder());

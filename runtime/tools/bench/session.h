@@ -25,6 +25,7 @@ public:
         std::function<Result<DesignDocument>(const QHash<QString, int> &ports, int brokerPort)> design;
         QStringList statusPoints; ///< values wanted in the status line
         double speed = 1;
+        bool isLowWear = false;
         QStringList runtimeEnvironment; ///< NAME=VALUE, added to that of the runtime
     };
     struct Ending {

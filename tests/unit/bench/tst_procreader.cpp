@@ -3,6 +3,8 @@
 #include "tools/bench/sampler.h"
 
 #include <QCoreApplication>
+#include <QDeadlineTimer>
+#include <QDir>
 #include <QElapsedTimer>
 #include <QTemporaryDir>
 #include <QTest>
@@ -17,6 +19,7 @@ private Q_SLOTS:
     void recordedTextsAreRead();
     void brokenTextsGiveNothing();
     void summaryIsNearestRank();
+    void samplerCountsWhatIsWritten();
     void samplerAgreesWithTheKernel();
     void canaryWritesUntilStopped();
     void canaryNamesTheFolderItCannotUse();
@@ -39,6 +42,34 @@ void ProcReaderTest::recordedTextsAreRead()
     QCOMPARE(use->cpuTicks, std::uint64_t(150 + 50 + 7 + 3));
     QCOMPARE(use->threads, 9);
     QCOMPARE(use->rssPages, std::uint64_t(5120));
+    QCOMPARE(parseWrittenBytes("rchar: 6976\nwchar: 9\nread_bytes: 5\nwrite_bytes: 4096\ncancelled_write_bytes: 1\n"),
+             std::optional<std::uint64_t>(4096));
+    QCOMPARE(
+        parseDiskWritten("  286968    49712 14744114   267195   817065   178695 60780416   396940        0    93996\n"),
+        std::optional<std::uint64_t>(60'780'416ULL * 512));
+}
+
+// Against what is written here.
+void ProcReaderTest::samplerCountsWhatIsWritten()
+{
+    const QTemporaryDir folder(QStringLiteral("/var/tmp/gridloom-XXXXXX"));
+    QFile file(folder.filePath(QStringLiteral("written")));
+    QVERIFY(file.open(QIODevice::WriteOnly | QIODevice::Unbuffered));
+    Sampler sampler;
+    const SteadyTime from = std::chrono::steady_clock::now();
+    sampler.start(QCoreApplication::applicationPid(), folder.path());
+    const QByteArray block(1 << 20, 'x');
+    double writtenMb = 0;
+    for (QDeadlineTimer end(2'200); !end.hasExpired();) {
+        QCOMPARE(file.write(block), block.size());
+        writtenMb += static_cast<double>(block.size()) / 1e6;
+        QTest::qWait(50);
+    }
+    sampler.stop();
+    const double perDay = sampler.evaluate(from, std::chrono::steady_clock::now()).writtenGbPerDay;
+    const double expected = writtenMb / 1e3 / 2.2 * 86'400;
+    QVERIFY2(perDay > 0.5 * expected && perDay < 2 * expected,
+             qPrintable(QStringLiteral("%1, about %2 expected").arg(perDay).arg(expected)));
 }
 
 void ProcReaderTest::brokenTextsGiveNothing()
@@ -46,6 +77,8 @@ void ProcReaderTest::brokenTextsGiveNothing()
     QVERIFY(!parseDeviceCpu(""));
     QVERIFY(!parseDeviceCpu("cpu  1 2 3\n"));
     QVERIFY(!parseMemoryUsedKb("MemTotal: 5 kB\n"));
+    QVERIFY(!parseWrittenBytes("rchar: 6976\n"));
+    QVERIFY(!parseDiskWritten(""));
     QVERIFY(!parseProcessUse("4711 (gone"));
     QVERIFY(!parseProcessUse("4711 (short) S 1 2 3"));
 }
@@ -77,7 +110,7 @@ void ProcReaderTest::samplerAgreesWithTheKernel()
     Sampler sampler;
     const SteadyTime from = std::chrono::steady_clock::now();
     const double before = cpuMs();
-    sampler.start(QCoreApplication::applicationPid());
+    sampler.start(QCoreApplication::applicationPid(), QDir::tempPath());
     QElapsedTimer timer;
     timer.start();
     volatile double work = 0;
