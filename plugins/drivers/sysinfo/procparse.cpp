@@ -112,6 +112,27 @@ std::optional<std::uint64_t> residentKb(std::string_view status)
     return kilobytes(status, "VmRSS:");
 }
 
+std::optional<std::uint64_t> writtenBytes(std::string_view io)
+{
+    while (!io.empty()) {
+        const std::string_view label = nextWord(io);
+        const auto value = number<std::uint64_t>(nextWord(io));
+        if (label == "write_bytes:")
+            return value;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> diskWrittenBytes(std::string_view stat)
+{
+    constexpr int kBefore = 6;
+    constexpr std::uint64_t kSector = 512;
+    for (int field = 0; field < kBefore; ++field)
+        nextWord(stat);
+    const auto sectors = number<std::uint64_t>(nextWord(stat));
+    return sectors ? std::optional(*sectors * kSector) : std::nullopt;
+}
+
 std::optional<double> firstNumber(std::string_view text)
 {
     const auto value = number<double>(nextWord(text));

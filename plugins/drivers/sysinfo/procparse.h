@@ -32,6 +32,10 @@ double memoryPercent(const Memory &memory);
 std::optional<std::uint64_t> processTicks(std::string_view stat);
 /// VmRSS of /proc/PID/status, kB.
 std::optional<std::uint64_t> residentKb(std::string_view status);
+/// "write_bytes" of /proc/PID/io: bytes the process has caused to be sent to disks.
+std::optional<std::uint64_t> writtenBytes(std::string_view io);
+/// Bytes written to a block device since boot: the seventh field of its "stat" below /sys, in sectors of 512 bytes.
+std::optional<std::uint64_t> diskWrittenBytes(std::string_view stat);
 /// The first figure of /proc/loadavg (mean runnable tasks of the last minute) or /proc/uptime (seconds).
 std::optional<double> firstNumber(std::string_view text);
 /// /sys/class/thermal/thermal_zone*/temp: thousandths of a degree Celsius, to degrees.

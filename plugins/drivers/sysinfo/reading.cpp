@@ -90,4 +90,14 @@ std::optional<double> SysInfoDriver::Reading::diskFreePercent()
     return 100.0 * static_cast<double>(disk.f_bavail) / static_cast<double>(disk.f_blocks);
 }
 
+std::optional<std::uint64_t> SysInfoDriver::Reading::writtenBytes()
+{
+    return proc::writtenBytes(text(read("/proc/self/io")));
+}
+
+std::optional<std::uint64_t> SysInfoDriver::Reading::diskWrittenBytes()
+{
+    return proc::diskWrittenBytes(text(readFile(m_driver.m_diskStat)));
+}
+
 } // namespace gridloom

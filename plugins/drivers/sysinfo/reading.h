@@ -17,6 +17,8 @@ struct SysInfoDriver::Reading {
     std::optional<double> load1();
     std::optional<double> temperature(); ///< of the hottest zone
     std::optional<double> diskFreePercent();
+    std::optional<std::uint64_t> writtenBytes(); ///< by this process
+    std::optional<std::uint64_t> diskWrittenBytes();
 
 private:
     QByteArray read(const char *path) const;

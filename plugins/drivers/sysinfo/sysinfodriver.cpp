@@ -6,6 +6,9 @@
 #include <QDir>
 #include <QFile>
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -39,6 +42,9 @@ std::optional<SysInfoDriver::Figure> SysInfoDriver::figureFromAddress(const QStr
         {QLatin1String("load1"), Figure::Load1},
         {QLatin1String("uptimeS"), Figure::UptimeS},
         {QLatin1String("temperature"), Figure::Temperature},
+        {QLatin1String("writtenGbPerDay"), Figure::WrittenGbPerDay},
+        {QLatin1String("diskWrittenGbPerDay"), Figure::DiskWrittenGbPerDay},
+        {QLatin1String("flashYears"), Figure::FlashYears},
     };
     for (const auto &[name, figure] : kFigures) {
         if (address == name)
@@ -51,6 +57,7 @@ Result<void> SysInfoDriver::configure(const QJsonObject &channelParams, const QL
 {
     m_points.clear();
     m_diskPath = QFile::encodeName(channelParams.value(QLatin1String("path")).toString(QStringLiteral("/")));
+    m_enduranceTb = channelParams.value(QLatin1String("enduranceTb")).toDouble();
     m_deviceCount = static_cast<int>(devices.size());
     for (const DeviceBinding &device : devices) {
         for (const Point *point : device.points) {
@@ -60,6 +67,11 @@ Result<void> SysInfoDriver::configure(const QJsonObject &channelParams, const QL
                              QStringLiteral("point %1 of device %2: \"%3\" is no figure of the gateway; the driver's "
                                             "manifest lists them")
                                  .arg(point->id, device.id, point->address)};
+            if (*figure == Figure::FlashYears && m_enduranceTb <= 0)
+                return Error{QStringLiteral("sysinfo.endurance"),
+                             QStringLiteral("point %1 of device %2 needs the channel's parameter enduranceTb: what the "
+                                            "maker of the disk says can be written in all, in TB")
+                                 .arg(point->id, device.id)};
             BoundPoint bound;
             bound.handle = point->handle;
             bound.figure = *figure;
@@ -80,6 +92,12 @@ void SysInfoDriver::start()
     const QDir thermal(m_root + QLatin1String("/sys/class/thermal"));
     for (const QString &zone : thermal.entryList({QStringLiteral("thermal_zone*")}, QDir::Dirs | QDir::NoDotAndDotDot))
         m_thermalFiles.append(thermal.filePath(zone + QLatin1String("/temp")));
+    struct stat disk {};
+    if (::stat(m_diskPath.constData(), &disk) == 0)
+        m_diskStat =
+            QStringLiteral("%1/sys/dev/block/%2:%3/stat").arg(m_root).arg(major(disk.st_dev)).arg(minor(disk.st_dev));
+    m_processWritten.reset();
+    m_diskWritten.reset();
     Reading reading(*this);
     for (BoundPoint &point : m_points)
         takeBaseline(point, reading);
@@ -123,6 +141,10 @@ void SysInfoDriver::takeBaseline(BoundPoint &point, Reading &reading)
     } else if (point.figure == Figure::ProcessCpuPercent) {
         point.processSecondsBefore = reading.processSeconds().value_or(0.0);
         point.uptimeBefore = reading.uptime().value_or(0.0);
+    } else if (point.figure == Figure::WrittenGbPerDay) {
+        perDay(m_processWritten, reading.writtenBytes(), reading);
+    } else if (isOfDisk(point.figure)) {
+        perDay(m_diskWritten, reading.diskWrittenBytes(), reading);
     }
     point.lastShare.reset();
 }
@@ -152,6 +174,9 @@ std::optional<double> SysInfoDriver::evaluate(BoundPoint &point, Reading &readin
     case Figure::Load1: return reading.load1();
     case Figure::UptimeS: return reading.uptime();
     case Figure::Temperature: return reading.temperature();
+    case Figure::WrittenGbPerDay: return perDay(m_processWritten, reading.writtenBytes(), reading);
+    case Figure::DiskWrittenGbPerDay: return perDay(m_diskWritten, reading.diskWrittenBytes(), reading);
+    case Figure::FlashYears: return flashYears(reading);
     }
     return std::nullopt;
 }
@@ -171,10 +196,29 @@ std::optional<double> SysInfoDriver::processShare(BoundPoint &point, Reading &re
     return point.lastShare;
 }
 
+std::optional<double> SysInfoDriver::perDay(WriteRate &rate, std::optional<std::uint64_t> bytes, Reading &reading)
+{
+    const auto uptime = reading.uptime();
+    if (!bytes || !uptime)
+        return std::nullopt;
+    rate.note(*uptime, *bytes);
+    return rate.gbPerDay();
+}
+
+std::optional<double> SysInfoDriver::flashYears(Reading &reading)
+{
+    const auto gbPerDay = perDay(m_diskWritten, reading.diskWrittenBytes(), reading);
+    return gbPerDay ? std::optional(yearsOfLife(m_enduranceTb, *gbPerDay)) : std::nullopt;
+}
+
 bool SysInfoDriver::isShareBegun(const BoundPoint &point, Reading &reading)
 {
     if (point.figure == Figure::CpuPercent)
         return reading.cpu().has_value();
+    if (point.figure == Figure::WrittenGbPerDay)
+        return reading.writtenBytes() && reading.uptime();
+    if (isOfDisk(point.figure))
+        return reading.diskWrittenBytes() && reading.uptime();
     return point.figure == Figure::ProcessCpuPercent && reading.processSeconds() && reading.uptime();
 }
 
@@ -191,7 +235,9 @@ Sample SysInfoDriver::sampleOf(BoundPoint &point, Reading &reading)
     } else if (point.figure == Figure::Temperature && m_thermalFiles.isEmpty()) {
         sample.quality = Quality::BadNotSupported; // the machine has no sensor
     } else if (isShareBegun(point, reading)) {
-        sample.quality = Quality::BadWaitingForInitialData; // no clock tick since start()
+        sample.quality = Quality::BadWaitingForInitialData; // not long enough since start()
+    } else if (isOfDisk(point.figure)) {
+        sample.quality = Quality::BadNotSupported; // no block device: memory, network, an overlay
     } else {
         sample.quality = Quality::BadDeviceFailure;
     }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SysInfoDriver: the gateway's own health as points. Each poll reads the files it needs once and answers at once:
 // /proc and /sys answer from memory, in microseconds. Shares of CPU are means since the same point's previous poll (the
-// first since start()). Figures are rounded to 0.01, so that an idle gateway does not look like one that changes.
+// first since start()), bytes written a day are means of the last day. Figures are rounded to 0.01, so that an idle
+// gateway does not look like one that changes.
 #pragma once
 
 #include "procparse.h"
 #include "sdk/driver.h"
+#include "writerate.h"
 
 #include <QByteArray>
 #include <QString>
@@ -20,7 +22,8 @@ public:
     /// `root` stands before /proc and /sys: recorded files in tests.
     SysInfoDriver(DriverHost &host, const Clock &clock, QString root = {});
 
-    /// Error "sysinfo.address": an address that the manifest does not know.
+    /// Errors: "sysinfo.address", an address that the manifest does not know; "sysinfo.endurance", years of life are
+    /// wanted but not what the disk endures.
     Result<void> configure(const QJsonObject &channelParams, const QList<DeviceBinding> &devices) override;
     void start() override;
     void poll(std::span<const PointHandle> due) override;
@@ -40,7 +43,10 @@ private:
         ProcessRssMb,
         Load1,
         UptimeS,
-        Temperature
+        Temperature,
+        WrittenGbPerDay,
+        DiskWrittenGbPerDay,
+        FlashYears
     };
     /// What is read at one moment; each file at most once per poll, and only when a due point needs it.
     struct Reading;
@@ -61,6 +67,12 @@ private:
     void takeBaseline(BoundPoint &point, Reading &reading);
     std::optional<double> evaluate(BoundPoint &point, Reading &reading);
     std::optional<double> processShare(BoundPoint &point, Reading &reading);
+    std::optional<double> perDay(WriteRate &rate, std::optional<std::uint64_t> bytes, Reading &reading);
+    std::optional<double> flashYears(Reading &reading);
+    static bool isOfDisk(Figure figure)
+    {
+        return figure == Figure::DiskWrittenGbPerDay || figure == Figure::FlashYears;
+    }
     static bool isShareBegun(const BoundPoint &point, Reading &reading);
     Sample sampleOf(BoundPoint &point, Reading &reading);
 
@@ -68,6 +80,10 @@ private:
     const Clock &m_clock;
     const QString m_root;
     QByteArray m_diskPath{"/"};
+    QString m_diskStat; ///< the "stat" below /sys of the block device it lies on
+    double m_enduranceTb = 0;
+    WriteRate m_processWritten;
+    WriteRate m_diskWritten;
     std::vector<BoundPoint> m_points; ///< sorted by handle
     QList<QString> m_thermalFiles;
     int m_deviceCount = 0;

@@ -28,6 +28,7 @@ private Q_SLOTS:
     void cpuPercentByHand();
     void cpuPercentOfOddReadings();
     void memoryOfARecordedText();
+    void writtenBytes();
     void processTicksWithAnyName();
     void residentAndPlainNumbers();
     void brokenTextsGiveNothing_data();
@@ -74,6 +75,18 @@ void ProcParseTest::memoryOfARecordedText()
     QCOMPARE(proc::memoryPercent({1'000, 250}), 75.0);
     // The label counts at the start of a line only.
     QCOMPARE(proc::memory("XMemTotal: 5 kB\nMemTotal: 1000 kB\nMemAvailable: 250 kB\n")->totalKb, 1'000u);
+}
+
+void ProcParseTest::writtenBytes()
+{
+    QCOMPARE(proc::writtenBytes("rchar: 6976\nwchar: 9\nread_bytes: 5\nwrite_bytes: 4096\ncancelled_write_bytes: 1\n"),
+             4'096u);
+    QVERIFY(!proc::writtenBytes("rchar: 6976\ncancelled_write_bytes: 1\n"));
+    QVERIFY(!proc::writtenBytes("write_bytes:\n"));
+    QCOMPARE(proc::diskWrittenBytes("  286968    49712 14744114   267195   817065   178695 60780416   396940 0\n"),
+             60'780'416ULL * 512);
+    QVERIFY(!proc::diskWrittenBytes("1 2 3 4 5 6\n"));
+    QVERIFY(!proc::diskWrittenBytes(""));
 }
 
 void ProcParseTest::processTicksWithAnyName()

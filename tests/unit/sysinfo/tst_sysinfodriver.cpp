@@ -12,7 +12,9 @@
 #include <deque>
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 using namespace gridloom;
@@ -66,7 +68,7 @@ public:
     }
 
     QTemporaryDir folder;
-    QJsonObject params{{QStringLiteral("path"), folder.path()}};
+    QJsonObject params{{QStringLiteral("path"), folder.path()}, {QStringLiteral("enduranceTb"), 20}};
     RecordingHost host;
     FakeClock clock;
     std::deque<Point> points;
@@ -76,9 +78,18 @@ public:
 
 QList<QString> allAddresses()
 {
-    return {QStringLiteral("cpuPercent"),      QStringLiteral("memoryPercent"),     QStringLiteral("memoryMb"),
-            QStringLiteral("diskFreePercent"), QStringLiteral("processCpuPercent"), QStringLiteral("processRssMb"),
-            QStringLiteral("load1"),           QStringLiteral("uptimeS"),           QStringLiteral("temperature")};
+    return {QStringLiteral("cpuPercent"),
+            QStringLiteral("memoryPercent"),
+            QStringLiteral("memoryMb"),
+            QStringLiteral("diskFreePercent"),
+            QStringLiteral("processCpuPercent"),
+            QStringLiteral("processRssMb"),
+            QStringLiteral("load1"),
+            QStringLiteral("uptimeS"),
+            QStringLiteral("temperature"),
+            QStringLiteral("writtenGbPerDay"),
+            QStringLiteral("diskWrittenGbPerDay"),
+            QStringLiteral("flashYears")};
 }
 
 } // namespace
@@ -87,6 +98,8 @@ class SysInfoDriverTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void sharesAreOfTheTimeBetweenPolls();
+    void writtenBytesAndYearsOfLife();
+    void yearsOfLifeNeedTheEndurance();
     void eachDuePointIsAnsweredOnce();
     void missingFilesAreBadNotZero();
     void temperatureIsTheHottest();
@@ -127,13 +140,50 @@ void SysInfoDriverTest::sharesAreOfTheTimeBetweenPolls()
     QCOMPARE(bench.poll(10).value, Value(0.0));
 }
 
+void SysInfoDriverTest::writtenBytesAndYearsOfLife()
+{
+    Bench bench(
+        {QStringLiteral("writtenGbPerDay"), QStringLiteral("diskWrittenGbPerDay"), QStringLiteral("flashYears")});
+    struct stat disk {};
+    QCOMPARE(::stat(QFile::encodeName(bench.folder.path()).constData(), &disk), 0);
+    const QString diskStat = QStringLiteral("sys/dev/block/%1:%2/stat").arg(major(disk.st_dev)).arg(minor(disk.st_dev));
+    const auto write = [&](const char *uptime, const char *bytes, const char *sectors) {
+        bench.write(QStringLiteral("proc/uptime"), uptime);
+        bench.write(QStringLiteral("proc/self/io"), QByteArray("rchar: 5\nwrite_bytes: ") + bytes + "\n");
+        bench.write(diskStat, QByteArray(" 1 2 3 4 5 6 ") + sectors + " 8 9\n");
+    };
+    write("1000.00 190.00\n", "4096", "1000");
+    bench.driver.start();
+    write("1009.00 190.00\n", "4096", "1000");
+    QCOMPARE(bench.poll(10).quality, Quality::BadWaitingForInitialData); // too short a time to speak of a day
+    QCOMPARE(bench.poll(12).quality, Quality::BadWaitingForInitialData);
+    // 100 s: 10 MB by the process are 8.64 GB a day; 40,000 sectors = 20.48 MB are 17.69 GB a day, 6.46 TB a year.
+    write("1100.00 190.00\n", "10004096", "41000");
+    QCOMPARE(bench.poll(10).value, Value(8.64));
+    QCOMPARE(bench.poll(11).value, Value(17.69));
+    QCOMPARE(bench.poll(12).value, Value(3.09)); // 20 / 6.463
+    // Twelve hours on without a byte: the mean falls.
+    write("44200.00 190.00\n", "10004096", "41000");
+    QCOMPARE(bench.poll(10).value, Value(0.02));
+}
+
+void SysInfoDriverTest::yearsOfLifeNeedTheEndurance()
+{
+    Bench bench({QStringLiteral("load1")});
+    Point point;
+    point.address = QStringLiteral("flashYears");
+    const auto refused = bench.driver.configure({}, {DeviceBinding{QStringLiteral("sys"), {}, {}, {&point}}});
+    QVERIFY(!refused);
+    QCOMPARE(refused.error().code, QStringLiteral("sysinfo.endurance"));
+}
+
 void SysInfoDriverTest::eachDuePointIsAnsweredOnce()
 {
     Bench bench(allAddresses(), QStringLiteral("/"));
     bench.driver.start();
     QCOMPARE(bench.host.healths.size(), 1);
     QCOMPARE(bench.host.healths.at(0).second, LinkHealth::Online);
-    const std::vector<PointHandle> due{18, 10, 13, 11, 12, 14, 15, 16, 17};
+    const std::vector<PointHandle> due{18, 10, 13, 11, 12, 14, 15, 16, 17, 21, 20, 19};
     bench.driver.poll(due);
     QCOMPARE(bench.host.samples.size(), due.size());
     for (std::size_t i = 0; i < due.size(); ++i) {
@@ -155,8 +205,9 @@ void SysInfoDriverTest::missingFilesAreBadNotZero()
             continue; // of the folder itself, which exists
         const Sample sample = bench.poll(point.handle);
         QVERIFY2(sample.value.isNull(), qPrintable(point.address));
-        QCOMPARE(sample.quality,
-                 point.address == QLatin1String("temperature") ? Quality::BadNotSupported : Quality::BadDeviceFailure);
+        const bool isOptional = point.address == QLatin1String("temperature")
+            || point.address == QLatin1String("diskWrittenGbPerDay") || point.address == QLatin1String("flashYears");
+        QCOMPARE(sample.quality, isOptional ? Quality::BadNotSupported : Quality::BadDeviceFailure);
     }
 }
 
