@@ -14,6 +14,19 @@ bool mustEscape(char32_t c)
     return c == U'+' || c == U'#' || c == U'/' || c == U'%';
 }
 
+/// The code point that begins at `at` of well-formed UTF-8; `at` moves behind it.
+char32_t nextCodePoint(QByteArrayView utf8, qsizetype &at)
+{
+    const auto lead = static_cast<unsigned char>(utf8[at++]);
+    if (lead < 0x80)
+        return lead;
+    const int more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
+    char32_t c = lead & (0x3FU >> more);
+    for (int i = 0; i < more; ++i)
+        c = c << 6U | (static_cast<unsigned char>(utf8[at++]) & 0x3FU);
+    return c;
+}
+
 int hexDigit(char c)
 {
     if (c >= '0' && c <= '9')
@@ -73,10 +86,10 @@ bool validTopic(const QByteArray &topic)
 {
     if (topic.isEmpty() || topic.size() > kMaxTopicBytes)
         return false;
-    const QString text = QString::fromUtf8(topic);
-    if (text.toUtf8() != topic)
+    if (!QUtf8StringView(topic).isValidUtf8())
         return false;
-    for (const char32_t c : text.toUcs4()) {
+    for (qsizetype at = 0; at < topic.size();) {
+        const char32_t c = nextCodePoint(topic, at);
         if (c != U'/' && c != U'%' && mustEscape(c))
             return false;
     }

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <functional>
+#include <memory_resource>
 #include <optional>
 #include <unordered_map>
 
@@ -71,7 +72,8 @@ private:
 
     Nanoseconds m_deadline;
     Ended m_ended;
-    std::unordered_map<std::uint64_t, TriggerRun> m_runs;
+    std::pmr::unsynchronized_pool_resource m_nodes; ///< of m_runs: used again, so that a run costs no allocation
+    std::pmr::unordered_map<std::uint64_t, TriggerRun> m_runs{&m_nodes};
     Schedule<std::uint64_t> m_deadlines; ///< of open runs, and of ended ones until they are met
 };
 

@@ -148,17 +148,17 @@ SteadyTime Arbiter::sendableAt(const Output &output)
     return output.lastSent ? *output.lastSent + output.policy->minInterval : output.waiting->requestedAt;
 }
 
-std::vector<ControlCommand> Arbiter::due(SteadyTime now)
+const std::vector<ControlCommand> &Arbiter::due(SteadyTime now)
 {
-    std::vector<ControlCommand> commands;
+    m_due.clear();
     for (Output *output : m_active) {
         if (output->waiting && !output->sent && sendableAt(*output) <= now && now < output->waiting->deadline)
-            commands.push_back(send(*output, now));
+            m_due.push_back(send(*output, now));
     }
-    std::sort(commands.begin(), commands.end(), [](const ControlCommand &a, const ControlCommand &b) {
+    std::sort(m_due.begin(), m_due.end(), [](const ControlCommand &a, const ControlCommand &b) {
         return std::pair(a.request.priority, a.id) < std::pair(b.request.priority, b.id);
     });
-    return commands;
+    return m_due;
 }
 
 ControlCommand Arbiter::send(Output &output, SteadyTime now)
@@ -221,9 +221,10 @@ void Arbiter::end(std::optional<ControlCommand> &command, CommandState state, Er
     ended.push_back(std::move(final));
 }
 
-std::vector<ControlCommand> Arbiter::expire(SteadyTime now)
+const std::vector<ControlCommand> &Arbiter::expire(SteadyTime now)
 {
-    std::vector<ControlCommand> ended = std::exchange(m_notNeeded, {});
+    m_ended.clear();
+    m_ended.swap(m_notNeeded);
     const auto timedOut = [](const Output &output, bool wasSent) {
         return Error{QStringLiteral("control.timeout"),
                      wasSent ? QStringLiteral("%1: the device did not answer in time.").arg(output.name)
@@ -236,13 +237,13 @@ std::vector<ControlCommand> Arbiter::expire(SteadyTime now)
         if (output->sent && output->sent->deadline <= now) {
             m_sent.erase(output->sent->id);
             output->lastConfirmed = Value(); // it may have been written or not
-            end(output->sent, CommandState::TimedOut, timedOut(*output, true), ended);
+            end(output->sent, CommandState::TimedOut, timedOut(*output, true), m_ended);
         }
         if (output->waiting && output->waiting->deadline <= now)
-            end(output->waiting, CommandState::TimedOut, timedOut(*output, false), ended);
+            end(output->waiting, CommandState::TimedOut, timedOut(*output, false), m_ended);
     }
     tidy();
-    return ended;
+    return m_ended;
 }
 
 std::optional<SteadyTime> Arbiter::nextExpiry() const

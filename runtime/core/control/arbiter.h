@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -71,8 +72,8 @@ public:
     /// Commands that may be sent now, highest priority first, then in order of request: at most one under way per
     /// output, not before its minimum interval. They are Sent from here on. Call expire() before:
     /// a command whose deadline has passed is not sent. A value is cut once more when the write before it left the
-    /// device elsewhere than expected.
-    std::vector<ControlCommand> due(SteadyTime now);
+    /// device elsewhere than expected. The list is good until the next call.
+    const std::vector<ControlCommand> &due(SteadyTime now);
     /// When due() may have something next; nothing when no command waits for a time.
     std::optional<SteadyTime> nextDue() const;
     /// The driver's answer for a Sent command; gives it back in its final state (nothing for an unknown id, such as
@@ -80,8 +81,8 @@ public:
     std::optional<ControlCommand> finish(CommandId id, CommandState state, const Value &readBack, const Error &error,
                                          SteadyTime now);
     /// Commands that ended without an answer of their own: TimedOut when their deadline has passed, NotNeeded when the
-    /// write before them was confirmed with the same value.
-    std::vector<ControlCommand> expire(SteadyTime now);
+    /// write before them was confirmed with the same value. The list is good until the next call.
+    const std::vector<ControlCommand> &expire(SteadyTime now);
     /// When expire() has something next; nothing when nothing is in flight. In the past: at once.
     std::optional<SteadyTime> nextExpiry() const;
     /// Ends every waiting command as Rejected ("control.stopping"): orderly stop.
@@ -127,9 +128,11 @@ private:
     void tidy();
 
     std::unordered_map<PointHandle, Output> m_outputs;
-    std::vector<Output *> m_active; ///< outputs with a command in flight
-    std::unordered_map<CommandId, Output *> m_sent;
-    std::vector<ControlCommand> m_notNeeded; ///< final, not yet given out by expire()
+    std::vector<Output *> m_active;                 ///< outputs with a command in flight
+    std::pmr::unsynchronized_pool_resource m_nodes; ///< of m_sent: used again, so that a command costs no allocation
+    std::pmr::unordered_map<CommandId, Output *> m_sent{&m_nodes};
+    std::vector<ControlCommand> m_due, m_ended; ///< the lists handed out last
+    std::vector<ControlCommand> m_notNeeded;    ///< final, not yet given out by expire()
     Nanoseconds onClock(Nanoseconds real) const
     {
         return Nanoseconds(static_cast<Nanoseconds::rep>(static_cast<double>(real.count()) * m_clockRate));

@@ -17,6 +17,7 @@ private Q_SLOTS:
     void emptyNamesAreRefused();
     void validity_data();
     void validity();
+    void everyCodePoint();
 };
 
 // PC-15: names that would make a broker close the connection.
@@ -117,6 +118,19 @@ void TopicsTest::validity()
 {
     QFETCH(QByteArray, topic);
     QTEST(validTopic(topic), "isValid");
+}
+
+// MQTT 5.0, 1.5.4: the rule by QChar's tables, over all of Unicode.
+void TopicsTest::everyCodePoint()
+{
+    for (char32_t c = 1; c <= QChar::LastValidCodePoint; ++c) {
+        if (QChar::isSurrogate(c))
+            continue;
+        const bool isControl = QChar::category(c) == QChar::Other_Control;
+        const bool isWildcard = c == U'+' || c == U'#';
+        const QByteArray topic = "a" + QString::fromUcs4(&c, 1).toUtf8() + "b";
+        QVERIFY2(validTopic(topic) == !(isControl || isWildcard || QChar::isNonCharacter(c)), topic.toHex());
+    }
 }
 
 QTEST_APPLESS_MAIN(TopicsTest)
