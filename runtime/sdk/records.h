@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records: what must survive a power cut once it is acknowledged: alarm transitions, control records, trigger runs and
-// the outbox. The engine appends; the records thread writes one append log with group commit (one fdatasync
-// confirms everything appended before it) and moves it into records.db from time to time.
+// Records: what must survive a power cut once it is acknowledged: alarm transitions, control records, trigger and
+// coordination runs, the outbox, answers to commands, audit, deployments, and the newest state of what outlives a
+// restart. The engine appends; the records thread writes one append log with group commit (one fdatasync confirms
+// everything appended before it) and moves it into records.db from time to time.
 #pragma once
 
 #include "core/clock.h"
@@ -14,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <variant>
 #include <vector>
 
@@ -64,7 +66,56 @@ struct OutboxAcknowledged {
     std::uint64_t messageId = 0;
 };
 
-using Record = std::variant<AlarmTransition, ControlRecord, RunRecord, OutboxEntry, OutboxAcknowledged>;
+/// The newest state of something that outlives a restart. The last value of a key wins; an empty value removes it.
+struct StateRecord {
+    QString key; ///< "window/SET.AGG", "script/TRIGGER", "alarm/SET.ALARM", "coordination/TASK": by stable ids
+    QByteArray value;
+};
+
+struct AuditRecord {
+    WallTime time;
+    QString who;
+    QString act;
+    QString object;
+    QString detail;
+    bool isAllowed = true;
+};
+
+struct DeploymentRecord {
+    WallTime time;
+    QString revision;
+    QString state; ///< "Applied", ...
+    QString who;   ///< a user, or "start"
+    QString detail;
+};
+
+struct CoordinationRecord {
+    std::uint64_t run = 0; ///< numbered with the trigger runs, from Records::nextRun()
+    QString taskId;
+    QString outcome;
+    QString error;
+    WallTime due;
+    std::int64_t doneUs = -1; ///< microseconds from due; -1: it did not end
+    bool isCompensated = false;
+    QByteArray steps; ///< JSON array, one object a step
+};
+
+/// The answer that a command from outside got, so that a repeated id gets it again.
+struct CommandReply {
+    QByteArray id;
+    QByteArray reply;
+    WallTime time;
+};
+
+/// The last record of an orderly stop: the first numbers that were not given out. The next start goes on with them.
+struct NumbersUsed {
+    std::uint64_t nextMessage = 1;
+    std::uint64_t nextRun = 1;
+    std::uint64_t nextCommand = 1;
+};
+
+using Record = std::variant<AlarmTransition, ControlRecord, RunRecord, OutboxEntry, OutboxAcknowledged, StateRecord,
+                            AuditRecord, DeploymentRecord, CoordinationRecord, CommandReply, NumbersUsed>;
 /// Grows by one with each appended record.
 using RecordNumber = std::uint64_t;
 
@@ -92,6 +143,10 @@ public:
     virtual void setCommitted(std::function<void(const CommitReport &)> committed) = 0;
     /// Outbox entries of earlier runs that were never acknowledged, oldest first. Before the first append.
     virtual std::vector<OutboxEntry> pendingOutbox() const = 0;
+    /// The last value of each StateRecord's key, as earlier runs left them. Before the first append.
+    virtual std::map<QString, QByteArray> states() const = 0;
+    /// The newest answers to commands that earlier runs gave, oldest first. Before the first append.
+    virtual std::vector<CommandReply> replies() const = 0;
     /// The first message id, run number and command number that were never used. Before the first append.
     virtual std::uint64_t nextMessageId() const = 0;
     virtual std::uint64_t nextRun() const = 0;

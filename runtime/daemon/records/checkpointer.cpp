@@ -113,7 +113,7 @@ Result<void> Checkpointer::moveOne(const QString &path)
     }
     const std::uint64_t before = m_database->bytesWritten();
     const LogContents log = readLog(file.readAll());
-    const auto moved = m_database->move(log);
+    const auto moved = m_database->move(log, m_clock.wallNow());
     m_bytesWritten += m_database->bytesWritten() - before;
     if (!moved) {
         m_database.reset(); // a damaged one is set aside when it is opened again

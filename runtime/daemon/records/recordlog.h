@@ -33,6 +33,9 @@ struct IdBounds {
 /// What a message is known by: ids are unique within a sink.
 using MessageKey = std::pair<QString, std::uint64_t>;
 
+/// Version of the logs that are written; all up to it are read.
+inline constexpr std::uint16_t kLogVersion = 2;
+
 /// The 16 bytes that every log starts with.
 QByteArray logHeader();
 /// Each appends one frame to `out`.
@@ -43,11 +46,13 @@ struct LogContents {
     std::vector<NumberedRecord> records; ///< in the order of their numbers
     IdBounds bounds;
     bool hasBounds = false;
+    bool isExact = false; ///< an orderly end: the numbers at `bounds` are the next ones, not a reserve ahead of them
+    bool isNewer = false; ///< of a version that this one cannot read
     qsizetype firstDamage = -1; ///< offset; -1: none
     qsizetype damagedBytes = 0;
 };
 
-/// Everything that can be read; a file with a wrong header is damaged from offset 0.
+/// Everything that can be read; a file with a wrong header, or one of a newer version, is damaged from offset 0.
 LogContents readLog(QByteArrayView file);
 
 } // namespace gridloom

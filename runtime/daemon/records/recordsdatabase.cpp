@@ -13,17 +13,6 @@
 
 namespace gridloom {
 
-struct RecordsDatabase::Table {
-    QLatin1String name;
-    std::size_t recordType; ///< index in Record
-    std::int64_t RecordsRetention::*kept;
-};
-const std::array<RecordsDatabase::Table, 3> RecordsDatabase::kTables{{
-    {QLatin1String("alarm_transitions"), 0, &RecordsRetention::alarmTransitions},
-    {QLatin1String("control_records"), 1, &RecordsRetention::controlRecords},
-    {QLatin1String("run_records"), 2, &RecordsRetention::runRecords},
-}};
-
 RecordsDatabase::RecordsDatabase(const RecordsRetention &retention)
     : m_retention(retention), m_connection(QUuid::createUuid().toString())
 {
@@ -32,6 +21,7 @@ RecordsDatabase::RecordsDatabase(const RecordsRetention &retention)
 RecordsDatabase::~RecordsDatabase()
 {
     m_statements.reset(); // before the connection that they hold
+    m_tables.reset();
     m_db.close();
     m_db = QSqlDatabase();
     QSqlDatabase::removeDatabase(m_connection);
@@ -51,8 +41,8 @@ Result<std::unique_ptr<RecordsDatabase>> RecordsDatabase::open(const QString &pa
     if (prepared.error().code != kDamagedDatabase)
         return prepared.error();
 
-    // Messages not delivered yet are worth a try: the damage may lie in any other page.
-    const auto outbox = isEmptied ? Result<std::vector<OutboxEntry>>(prepared.error()) : database->outbox();
+    // What the next start asks for is worth a try: the damage may lie in any other page.
+    const auto kept = isEmptied ? Result<KeptRecords>(prepared.error()) : database->kept();
     if (!isEmptied)
         static_cast<void>(database->readMeta());
     const IdBounds bounds = database->m_bounds;
@@ -69,15 +59,14 @@ Result<std::unique_ptr<RecordsDatabase>> RecordsDatabase::open(const QString &pa
     prepared = database->prepare(path, false);
     if (!prepared)
         return prepared.error();
-    if (const auto taken =
-            database->takeOver(hasBounds ? bounds : IdBounds(), outbox ? outbox.value() : std::vector<OutboxEntry>());
-        !taken)
-        return taken.error();
+    database->m_bounds.raise(bounds);
     database->m_hasBounds = hasBounds;
-    faults << QStringLiteral("%1 was damaged (%2). The bad file is kept as %3 and an empty one is in its place; %4 "
+    if (const auto taken = database->takeOver(kept ? kept.value() : KeptRecords()); !taken)
+        return taken.error();
+    faults << QStringLiteral("%1 cannot be used (%2). The file is kept as %3 and an empty one is in its place; %4 "
                              "undelivered messages were saved.")
                   .arg(path, why, QFileInfo(aside.value()).fileName())
-                  .arg(outbox ? outbox.value().size() : 0);
+                  .arg(kept ? kept.value().outbox.size() : 0);
     return database;
 }
 
@@ -89,18 +78,13 @@ Result<void> RecordsDatabase::prepare(const QString &path, bool isChecked)
     m_db.setConnectOptions(QStringLiteral("QSQLITE_BUSY_TIMEOUT=2000"));
     if (!m_db.open())
         return databaseError(m_db, m_db.lastError());
+    if (auto checked = check(isChecked); !checked)
+        return checked;
     // FULL: a log is removed as soon as its transaction is in, so that transaction must be on the disk.
     for (const auto &pragma : {QStringLiteral("PRAGMA journal_mode=WAL"), QStringLiteral("PRAGMA synchronous=FULL"),
                                QStringLiteral("PRAGMA journal_size_limit=4000000")}) {
         if (auto done = run(pragma); !done)
             return done;
-    }
-    if (isChecked) {
-        QSqlQuery check(m_db);
-        if (!check.exec(QStringLiteral("PRAGMA quick_check(1)")) || !check.next())
-            return databaseError(m_db, check.lastError());
-        if (check.value(0).toString() != QLatin1String("ok"))
-            return Error{QString(kDamagedDatabase), check.value(0).toString(), true};
     }
     for (const QLatin1String sql : schema::kCreate) {
         if (auto done = run(sql); !done)
@@ -115,13 +99,37 @@ Result<void> RecordsDatabase::prepare(const QString &path, bool isChecked)
     m_statements = std::make_unique<RecordStatements>(m_db);
     if (auto prepared = m_statements->prepare(); !prepared)
         return prepared;
-    for (std::size_t i = 0; i < kTables.size(); ++i) {
-        const auto rows = number(QStringLiteral("SELECT count(*) FROM ") + kTables[i].name);
-        if (!rows)
-            return rows.error();
-        m_rowCounts[i] = rows.value();
-    }
+    m_tables = std::make_unique<RecordTables>(m_db, m_retention);
+    if (auto counted = m_tables->count(); !counted)
+        return counted;
     return readMeta();
+}
+
+// Whether this version can use the file at all; nothing in it is changed.
+Result<void> RecordsDatabase::check(bool isWhole)
+{
+    QSqlQuery query(m_db);
+    if (isWhole) {
+        if (!query.exec(QStringLiteral("PRAGMA quick_check(1)")) || !query.next())
+            return databaseError(m_db, query.lastError());
+        if (query.value(0).toString() != QLatin1String("ok"))
+            return Error{QString(kDamagedDatabase), query.value(0).toString(), true};
+    }
+    // A file without meta is new, one without the key is of version 1.
+    if (!query.exec(QStringLiteral("SELECT 1 FROM sqlite_master WHERE name = 'meta'")))
+        return databaseError(m_db, query.lastError());
+    if (!query.next())
+        return {};
+    if (!query.exec(QStringLiteral("SELECT value FROM meta WHERE key = 'schema_version'")))
+        return databaseError(m_db, query.lastError());
+    if (query.next() && query.value(0).toLongLong() > schema::kVersion)
+        return Error{
+            QString(kDamagedDatabase),
+            QStringLiteral("it was written by a newer version of Gridloom: schema %1, this one knows up to %2; "
+                           "install that version again to use it")
+                .arg(query.value(0).toLongLong())
+                .arg(schema::kVersion)};
+    return {};
 }
 
 Result<void> RecordsDatabase::run(const QString &sql)
@@ -130,14 +138,6 @@ Result<void> RecordsDatabase::run(const QString &sql)
     if (!query.exec(sql))
         return databaseError(m_db, query.lastError());
     return {};
-}
-
-Result<std::int64_t> RecordsDatabase::number(const QString &sql)
-{
-    QSqlQuery query(m_db);
-    if (!query.exec(sql) || !query.next())
-        return databaseError(m_db, query.lastError());
-    return std::int64_t{query.value(0).toLongLong()};
 }
 
 Result<void> RecordsDatabase::readMeta()
@@ -158,112 +158,132 @@ Result<void> RecordsDatabase::readMeta()
             m_bounds.run = value;
         else if (key == QLatin1String("next_command"))
             m_bounds.command = value;
-        m_hasBounds = true;
+        m_hasBounds = m_hasBounds || key.startsWith(QLatin1String("next_"));
     }
     return {};
 }
 
-Result<std::vector<OutboxEntry>> RecordsDatabase::outbox()
+template<typename Fill>
+Result<void> RecordsDatabase::select(QLatin1String sql, const Fill &fill)
 {
     QSqlQuery query(m_db);
     query.setForwardOnly(true);
-    if (!query.exec(schema::kSelectOutbox))
+    if (!query.exec(sql))
         return databaseError(m_db, query.lastError());
-    std::vector<OutboxEntry> entries;
-    while (query.next()) {
-        OutboxEntry entry;
-        entry.sink = query.value(0).toString();
-        entry.message.id = static_cast<std::uint64_t>(query.value(1).toLongLong());
-        entry.message.topic = query.value(2).toByteArray();
-        entry.message.payload = query.value(3).toByteArray();
-        entry.message.qos = static_cast<std::uint8_t>(query.value(4).toInt());
-        entry.message.isRetained = query.value(5).toBool();
-        entry.created = WallTime(std::chrono::microseconds(query.value(6).toLongLong()));
-        entries.push_back(std::move(entry));
-    }
-    return entries;
+    while (query.next())
+        fill(query);
+    return {};
 }
 
-Result<void> RecordsDatabase::move(const LogContents &log)
+Result<KeptRecords> RecordsDatabase::kept()
+{
+    const auto time = [](const QVariant &us) { return WallTime(std::chrono::microseconds(us.toLongLong())); };
+    KeptRecords kept;
+    auto done = select(schema::kSelectOutbox, [&](const QSqlQuery &row) {
+        OutboxEntry entry;
+        entry.sink = row.value(0).toString();
+        entry.message.id = static_cast<std::uint64_t>(row.value(1).toLongLong());
+        entry.message.topic = row.value(2).toByteArray();
+        entry.message.payload = row.value(3).toByteArray();
+        entry.message.qos = static_cast<std::uint8_t>(row.value(4).toInt());
+        entry.message.isRetained = row.value(5).toBool();
+        entry.created = time(row.value(6));
+        kept.outbox.push_back(std::move(entry));
+    });
+    if (done)
+        done = select(schema::kSelectStates,
+                      [&](const QSqlQuery &row) { kept.states[row.value(0).toString()] = row.value(1).toByteArray(); });
+    if (done)
+        done = select(schema::kSelectReplies, [&](const QSqlQuery &row) {
+            kept.replies.push_back({row.value(0).toByteArray(), row.value(1).toByteArray(), time(row.value(2))});
+        });
+    if (done)
+        done = select(schema::kSelectLastDeployment, [&](const QSqlQuery &row) {
+            kept.lastDeployment = DeploymentRecord{time(row.value(0)), row.value(1).toString(), row.value(2).toString(),
+                                                   row.value(3).toString(), row.value(4).toString()};
+        });
+    if (!done)
+        return done.error();
+    return kept;
+}
+
+Result<void> RecordsDatabase::move(const LogContents &log, WallTime now)
 {
     const bool isNew = !log.records.empty() && log.records.back().number > m_lastMoved;
     if (!isNew && !log.bounds.exceeds(m_bounds))
         return {};
-    const auto countsBefore = m_rowCounts;
+    const RecordTables::Counts countsBefore = m_tables->counts();
     if (const auto begun = run(QStringLiteral("BEGIN IMMEDIATE")); !begun)
         return begun;
-    auto moved = moveInTransaction(log);
+    auto moved = moveInTransaction(log, now);
     if (moved)
         moved = run(QStringLiteral("COMMIT"));
     if (!moved) {
         static_cast<void>(run(QStringLiteral("ROLLBACK")));
-        m_rowCounts = countsBefore;
+        m_tables->restore(countsBefore);
         return moved;
     }
+    m_bounds = boundsAfter(log);
+    m_hasBounds = true;
     if (isNew)
         m_lastMoved = log.records.back().number;
-    m_bounds.raise(log.bounds);
-    m_hasBounds = true;
     flushJournal();
     return {};
 }
 
-Result<void> RecordsDatabase::moveInTransaction(const LogContents &log)
+Result<void> RecordsDatabase::moveInTransaction(const LogContents &log, WallTime now)
 {
     if (auto inserted = insert(log); !inserted)
         return inserted;
-    if (auto removed = removeOldRows(); !removed)
+    if (auto removed = m_tables->removeOldRows(now); !removed)
         return removed;
     return writeMeta(log);
 }
 
 Result<void> RecordsDatabase::insert(const LogContents &log)
 {
-    // Messages that were acknowledged while they were in this log never enter the table.
+    // Messages that were acknowledged while they were in this log never enter the table, nor do states that a later
+    // one replaced.
     std::set<MessageKey> acknowledged;
+    std::map<QString, RecordNumber> lastStates;
     for (const NumberedRecord &r : log.records) {
         if (const auto *a = std::get_if<OutboxAcknowledged>(&r.record))
             acknowledged.emplace(a->sink, a->messageId);
+        else if (const auto *state = std::get_if<StateRecord>(&r.record))
+            lastStates[state->key] = r.number;
     }
     for (const NumberedRecord &r : log.records) {
         if (r.number <= m_lastMoved)
             continue;
-        if (const auto *entry = std::get_if<OutboxEntry>(&r.record)) {
+        if (const auto *entry = std::get_if<OutboxEntry>(&r.record))
             if (acknowledged.count({entry->sink, entry->message.id}) > 0)
                 continue;
-        }
+        if (const auto *state = std::get_if<StateRecord>(&r.record))
+            if (lastStates[state->key] != r.number)
+                continue;
         if (auto done = m_statements->store(r.number, r.record); !done)
             return done;
-        for (std::size_t i = 0; i < kTables.size(); ++i)
-            m_rowCounts[i] += kTables[i].recordType == r.record.index() ? 1 : 0;
+        m_tables->added(r.record.index());
     }
     return {};
 }
 
-Result<void> RecordsDatabase::removeOldRows()
+// After an orderly end nothing lies ahead of what was given out.
+IdBounds RecordsDatabase::boundsAfter(const LogContents &log) const
 {
-    for (std::size_t i = 0; i < kTables.size(); ++i) {
-        const std::int64_t surplus = m_rowCounts[i] - m_retention.*kTables[i].kept;
-        if (surplus <= 0)
-            continue;
-        QSqlQuery query(m_db);
-        const QString table = kTables[i].name;
-        query.prepare(QStringLiteral("DELETE FROM %1 WHERE number IN (SELECT number FROM %1 ORDER BY number LIMIT ?)")
-                          .arg(table));
-        query.bindValue(0, qlonglong{surplus});
-        if (!query.exec())
-            return databaseError(m_db, query.lastError());
-        m_rowCounts[i] -= query.numRowsAffected();
-    }
-    return {};
+    if (log.isExact && log.records.back().number > m_lastMoved)
+        return log.bounds;
+    IdBounds bounds = m_bounds;
+    bounds.raise(log.bounds);
+    return bounds;
 }
 
 Result<void> RecordsDatabase::writeMeta(const LogContents &log)
 {
-    IdBounds bounds = m_bounds;
-    bounds.raise(log.bounds);
+    const IdBounds bounds = boundsAfter(log);
     const RecordNumber last = log.records.empty() ? m_lastMoved : std::max(m_lastMoved, log.records.back().number);
-    for (const auto &[key, value] : {std::pair{QStringLiteral("last_moved"), last},
+    for (const auto &[key, value] : {std::pair{QStringLiteral("schema_version"), std::uint64_t{schema::kVersion}},
+                                     {QStringLiteral("last_moved"), last},
                                      {QStringLiteral("next_record"), bounds.record},
                                      {QStringLiteral("next_message"), bounds.message},
                                      {QStringLiteral("next_run"), bounds.run},
@@ -283,21 +303,25 @@ void RecordsDatabase::flushJournal()
         m_bytesWritten += journal; // each of its pages once more; an upper bound
 }
 
-Result<void> RecordsDatabase::takeOver(const IdBounds &bounds, const std::vector<OutboxEntry> &outbox)
+Result<void> RecordsDatabase::takeOver(const KeptRecords &kept)
 {
-    LogContents log;
-    log.bounds = bounds;
-    // Numbers from 1 on are older than any that can come: only their order matters, and last_moved stays 0.
+    std::vector<Record> records(kept.outbox.begin(), kept.outbox.end());
+    for (const auto &[key, value] : kept.states)
+        records.push_back(StateRecord{key, value});
+    records.insert(records.end(), kept.replies.begin(), kept.replies.end());
+    if (kept.lastDeployment)
+        records.push_back(*kept.lastDeployment);
     if (auto begun = run(QStringLiteral("BEGIN IMMEDIATE")); !begun)
         return begun;
+    // Numbers from 1 on are older than any that can come: only their order matters, and last_moved stays 0.
     RecordNumber n = 0;
-    for (const OutboxEntry &entry : outbox) {
-        if (auto done = m_statements->store(++n, entry); !done)
+    for (const Record &record : records) {
+        if (auto done = m_statements->store(++n, record); !done)
             return done;
+        m_tables->added(record.index());
     }
-    if (auto done = writeMeta(log); !done)
+    if (auto done = writeMeta({}); !done)
         return done;
-    m_bounds.raise(bounds);
     return run(QStringLiteral("COMMIT"));
 }
 

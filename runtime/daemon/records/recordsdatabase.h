@@ -4,26 +4,30 @@
 #pragma once
 
 #include "daemon/records/recordstatements.h"
+#include "daemon/records/recordtables.h"
 
 #include <QSqlDatabase>
 #include <QStringList>
 
-#include <array>
+#include <map>
+#include <memory>
+#include <optional>
 
 namespace gridloom {
 
-/// How many rows of each kind are kept; the oldest go first.
-struct RecordsRetention {
-    std::int64_t alarmTransitions = 500'000;
-    std::int64_t controlRecords = 500'000;
-    std::int64_t runRecords = 200'000;
+/// What the next start asks for: all that must not be lost with a damaged database when it can still be read.
+struct KeptRecords {
+    std::vector<OutboxEntry> outbox; ///< unacknowledged messages, oldest first
+    std::map<QString, QByteArray> states;
+    std::vector<CommandReply> replies; ///< oldest first
+    std::optional<DeploymentRecord> lastDeployment;
 };
 
 class RecordsDatabase {
 public:
-    /// Opens or creates the database. With `isChecked` its pages are checked first. A damaged one is kept
-    /// aside, replaced by an empty one, and a text is added to `faults`; messages of its outbox that can be
-    /// read are taken over. Errors "records.database" (retryable).
+    /// Opens or creates the database; one of an older version gets what it lacks. With `isChecked` its pages are checked
+    /// first. A damaged one, or one of a newer version, is kept aside, replaced by an empty one, and a text is added to
+    /// `faults`; what of kept() can be read is taken over. Errors "records.database" (retryable).
     static Result<std::unique_ptr<RecordsDatabase>> open(const QString &path, const RecordsRetention &retention,
                                                          bool isChecked, WallTime now, QStringList &faults);
     ~RecordsDatabase();
@@ -35,42 +39,40 @@ public:
     const IdBounds &bounds() const { return m_bounds; }
     /// Whether `bounds` was ever stored.
     bool hasBounds() const { return m_hasBounds; }
-    /// Unacknowledged messages, oldest first.
-    Result<std::vector<OutboxEntry>> outbox();
+    Result<KeptRecords> kept();
 
     /// Takes a log's records in, in one transaction. Records that are in already are left out, so that a crash
     /// between this and the removal of the log doubles nothing. Durable when it returns. Errors "records.database" and
     /// "records.damaged" (set aside by the next open()).
-    Result<void> move(const LogContents &log);
+    Result<void> move(const LogContents &log, WallTime now);
 
     /// Bytes this object has written to the database and its journal.
     std::uint64_t bytesWritten() const { return m_bytesWritten; }
 
 private:
-    struct Table;
-    static const std::array<Table, 3> kTables;
-
     explicit RecordsDatabase(const RecordsRetention &retention);
     Result<void> prepare(const QString &path, bool isChecked);
     Result<void> run(const QString &sql);
-    Result<std::int64_t> number(const QString &sql);
+    Result<void> check(bool isWhole);
     Result<void> readMeta();
     Result<void> writeMeta(const LogContents &log);
     Result<void> insert(const LogContents &log);
-    Result<void> removeOldRows();
-    Result<void> moveInTransaction(const LogContents &log);
+    Result<void> moveInTransaction(const LogContents &log, WallTime now);
     void flushJournal();
-    Result<void> takeOver(const IdBounds &bounds, const std::vector<OutboxEntry> &outbox);
+    IdBounds boundsAfter(const LogContents &log) const;
+    Result<void> takeOver(const KeptRecords &kept);
+    template<typename Fill>
+    Result<void> select(QLatin1String sql, const Fill &fill);
 
     const RecordsRetention m_retention;
     QString m_connection;
     QString m_path;
     QSqlDatabase m_db;
     std::unique_ptr<RecordStatements> m_statements;
+    std::unique_ptr<RecordTables> m_tables;
     RecordNumber m_lastMoved = 0;
     IdBounds m_bounds;
     bool m_hasBounds = false;
-    std::array<std::int64_t, 3> m_rowCounts{}; ///< of kTables
     std::uint64_t m_bytesWritten = 0;
 };
 

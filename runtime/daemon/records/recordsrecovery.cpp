@@ -77,10 +77,10 @@ void RecordsStore::recover(const QString &folder, Recovery &recovery)
         recovery.database = std::move(database).value();
         recovery.bounds = recovery.database->bounds();
         recovery.hasBounds = recovery.database->hasBounds();
-        if (auto outbox = recovery.database->outbox())
-            m_pendingOutbox = std::move(outbox).value();
+        if (auto kept = recovery.database->kept())
+            m_left = std::move(kept).value();
         else
-            addFault(outbox.error().message);
+            addFault(kept.error().message);
     } else {
         addFault(database.error().message);
     }
@@ -108,29 +108,31 @@ void RecordsStore::recoverLog(const QString &path, Recovery &recovery)
     if (log.firstDamage >= 0) {
         recovery.isDamaged = true;
         const auto aside = keepAside(path, m_clock.wallNow());
-        addFault(
-            QStringLiteral("%1 was damaged: %2 bytes from offset %3 on cannot be read. The bad file is kept as %4; "
-                           "examine or delete it.")
-                .arg(path)
-                .arg(log.damagedBytes)
-                .arg(log.firstDamage)
-                .arg(aside ? QFileInfo(aside.value()).fileName() : aside.error().message));
+        const QString keptAs = aside ? QFileInfo(aside.value()).fileName() : aside.error().message;
+        addFault(log.isNewer
+                     ? QStringLiteral("%1 was written by a newer version of Gridloom and cannot be read. It is kept as "
+                                      "%2; install that version again to use it.")
+                           .arg(path, keptAs)
+                     : QStringLiteral("%1 was damaged: %2 bytes from offset %3 on cannot be read. The bad file is kept "
+                                      "as %4; examine or delete it.")
+                           .arg(path)
+                           .arg(log.damagedBytes)
+                           .arg(log.firstDamage)
+                           .arg(keptAs));
     }
-    recovery.bounds.raise(log.bounds);
+    // By hand and not by reading the database again: so a disk that takes no transaction now loses nothing.
+    const RecordNumber lastMoved = recovery.database ? recovery.database->lastMoved() : 0;
+    for (const NumberedRecord &r : log.records)
+        if (r.number > lastMoved)
+            takeOver(r.record, recovery);
+    if (log.isExact && log.records.back().number > lastMoved)
+        recovery.bounds = log.bounds;
+    else
+        recovery.bounds.raise(log.bounds);
     recovery.hasBounds = recovery.hasBounds || log.hasBounds;
 
-    // By hand and not by reading the database again: so a disk that takes no transaction now loses no message.
-    const RecordNumber lastMoved = recovery.database ? recovery.database->lastMoved() : 0;
-    for (const NumberedRecord &r : log.records) {
-        if (r.number <= lastMoved)
-            continue;
-        if (const auto *entry = std::get_if<OutboxEntry>(&r.record))
-            m_pendingOutbox.push_back(*entry);
-        else if (const auto *a = std::get_if<OutboxAcknowledged>(&r.record))
-            recovery.acknowledged.insert({a->sink, a->messageId});
-    }
     if (recovery.waiting.isEmpty() && recovery.database) {
-        const auto moved = recovery.database->move(log);
+        const auto moved = recovery.database->move(log, m_clock.wallNow());
         if (moved) {
             recovery.moved << path;
             return;
@@ -140,10 +142,29 @@ void RecordsStore::recoverLog(const QString &path, Recovery &recovery)
     recovery.waiting << path;
 }
 
+void RecordsStore::takeOver(const Record &record, Recovery &recovery)
+{
+    if (const auto *entry = std::get_if<OutboxEntry>(&record)) {
+        m_left.outbox.push_back(*entry);
+    } else if (const auto *a = std::get_if<OutboxAcknowledged>(&record)) {
+        recovery.acknowledged.insert({a->sink, a->messageId});
+    } else if (const auto *state = std::get_if<StateRecord>(&record)) {
+        if (state->value.isEmpty())
+            m_left.states.erase(state->key);
+        else
+            m_left.states[state->key] = state->value;
+    } else if (const auto *reply = std::get_if<CommandReply>(&record)) {
+        std::erase_if(m_left.replies, [reply](const CommandReply &r) { return r.id == reply->id; });
+        m_left.replies.push_back(*reply);
+    } else if (const auto *deployment = std::get_if<DeploymentRecord>(&record)) {
+        m_left.lastDeployment = *deployment;
+    }
+}
+
 // What is left, each message once: one saved from a damaged database can stand in a log as well.
 void RecordsStore::settleOutbox(const Recovery &recovery)
 {
-    std::erase_if(m_pendingOutbox, [&](const OutboxEntry &entry) {
+    std::erase_if(m_left.outbox, [&](const OutboxEntry &entry) {
         const MessageKey key(entry.sink, entry.message.id);
         if (recovery.acknowledged.contains(key) || m_outbox.contains(key))
             return true;

@@ -6,8 +6,12 @@
 #include <QLatin1String>
 
 #include <array>
+#include <cstdint>
 
 namespace gridloom::schema {
+
+/// Stored in meta as schema_version; files without it are of version 1. Version 2 added tables.
+inline constexpr std::int64_t kVersion = 2;
 
 // Times are microseconds of UTC since 1970; integers of 64 bits keep their bit pattern.
 inline constexpr std::array kCreate{
@@ -26,6 +30,18 @@ inline constexpr std::array kCreate{
     QLatin1String("CREATE TABLE IF NOT EXISTS outbox(number INTEGER PRIMARY KEY, sink TEXT NOT NULL, "
                   "message_id INTEGER NOT NULL, topic BLOB NOT NULL, payload BLOB NOT NULL, qos INTEGER NOT NULL, "
                   "retained INTEGER NOT NULL, created_us INTEGER NOT NULL, UNIQUE(sink, message_id))"),
+    QLatin1String("CREATE TABLE IF NOT EXISTS states(key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"),
+    // hash: SHA-256 over the hash of the row before and the fields, see RecordStatements.
+    QLatin1String("CREATE TABLE IF NOT EXISTS audit(number INTEGER PRIMARY KEY, time_us INTEGER NOT NULL, "
+                  "who TEXT NOT NULL, act TEXT NOT NULL, object TEXT NOT NULL, detail TEXT NOT NULL, "
+                  "allowed INTEGER NOT NULL, hash BLOB NOT NULL)"),
+    QLatin1String("CREATE TABLE IF NOT EXISTS deployments(number INTEGER PRIMARY KEY, time_us INTEGER NOT NULL, "
+                  "revision TEXT NOT NULL, state TEXT NOT NULL, who TEXT NOT NULL, detail TEXT NOT NULL)"),
+    QLatin1String("CREATE TABLE IF NOT EXISTS coordination_records(number INTEGER PRIMARY KEY, run INTEGER NOT NULL, "
+                  "task_id TEXT NOT NULL, outcome TEXT NOT NULL, error TEXT NOT NULL, due_us INTEGER NOT NULL, "
+                  "done_us INTEGER, compensated INTEGER NOT NULL, steps TEXT NOT NULL)"),
+    QLatin1String("CREATE TABLE IF NOT EXISTS command_replies(number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, "
+                  "reply BLOB NOT NULL, time_us INTEGER NOT NULL)"),
 };
 
 // For people: the same rows with their time as RFC 3339 text, shortest fraction.
@@ -34,6 +50,10 @@ inline constexpr std::array kViews{
     std::array{QLatin1String("control_records"), QLatin1String("requested_us")},
     std::array{QLatin1String("run_records"), QLatin1String("due_us")},
     std::array{QLatin1String("outbox"), QLatin1String("created_us")},
+    std::array{QLatin1String("audit"), QLatin1String("time_us")},
+    std::array{QLatin1String("deployments"), QLatin1String("time_us")},
+    std::array{QLatin1String("coordination_records"), QLatin1String("due_us")},
+    std::array{QLatin1String("command_replies"), QLatin1String("time_us")},
 };
 /// %1 table, %2 time column. The floor division keeps times before 1970 right as well.
 inline constexpr QLatin1String kCreateView(
@@ -49,8 +69,20 @@ inline constexpr QLatin1String kInsertRun(
     "INSERT OR IGNORE INTO run_records VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 inline constexpr QLatin1String kInsertOutbox("INSERT OR REPLACE INTO outbox VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
 inline constexpr QLatin1String kRemoveOutbox("DELETE FROM outbox WHERE sink = ? AND message_id = ?");
+inline constexpr QLatin1String kInsertState("INSERT OR REPLACE INTO states VALUES(?, ?)");
+inline constexpr QLatin1String kRemoveState("DELETE FROM states WHERE key = ?");
+inline constexpr QLatin1String kInsertAudit("INSERT OR IGNORE INTO audit VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+inline constexpr QLatin1String kLastAuditHash("SELECT hash FROM audit WHERE number < ? ORDER BY number DESC LIMIT 1");
+inline constexpr QLatin1String kInsertDeployment("INSERT OR IGNORE INTO deployments VALUES(?, ?, ?, ?, ?, ?)");
+inline constexpr QLatin1String kInsertCoordination(
+    "INSERT OR IGNORE INTO coordination_records VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+inline constexpr QLatin1String kInsertReply("INSERT OR REPLACE INTO command_replies VALUES(?, ?, ?, ?)");
 inline constexpr QLatin1String kSetMeta("INSERT OR REPLACE INTO meta VALUES(?, ?)");
 inline constexpr QLatin1String kSelectOutbox(
     "SELECT sink, message_id, topic, payload, qos, retained, created_us FROM outbox ORDER BY number");
+inline constexpr QLatin1String kSelectStates("SELECT key, value FROM states");
+inline constexpr QLatin1String kSelectReplies("SELECT id, reply, time_us FROM command_replies ORDER BY number");
+inline constexpr QLatin1String kSelectLastDeployment(
+    "SELECT time_us, revision, state, who, detail FROM deployments ORDER BY number DESC LIMIT 1");
 
 } // namespace gridloom::schema

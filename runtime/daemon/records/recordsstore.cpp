@@ -39,8 +39,8 @@ void RecordsStore::setCommitted(std::function<void(const CommitReport &)> commit
 RecordNumber RecordsStore::append(Record record)
 {
     // The engine has taken them over by now.
-    if (!m_pendingOutbox.empty())
-        m_pendingOutbox = {};
+    if (std::exchange(m_hasLeft, false))
+        m_left = {};
     ++m_appendedCount;
     const RecordNumber number = ++m_lastNumber;
     if (!m_queue.pushAlways({number, std::move(record)}))
@@ -131,6 +131,7 @@ bool RecordsStore::encodeGroup()
 {
     QSet<MessageKey> entries;
     QSet<MessageKey> done; // appended and acknowledged within this group: of no use to anybody after a crash
+    m_isOrderlyEnd = std::holds_alternative<NumbersUsed>(m_group.back().record);
     for (const NumberedRecord &r : m_group) {
         m_seen.include(r);
         countOutbox(r.record);
@@ -153,7 +154,7 @@ bool RecordsStore::encodeGroup()
         encodeRecord(m_buffer, r.number, r.record);
         mustSync = mustSync || acknowledged == nullptr;
     }
-    if (m_seen.plus(kReserve / 2).exceeds(m_reserved)) {
+    if (!m_isOrderlyEnd && m_seen.plus(kReserve / 2).exceeds(m_reserved)) {
         m_reserved.raise(m_seen.plus(kReserve));
         m_logHasBounds = false;
         mustSync = true;
@@ -250,7 +251,7 @@ void RecordsStore::finish()
         rotate(steady_clock::now() + kLongestBackOff);
     if (m_log.isOpen() && !m_logHasBounds) {
         m_buffer.resize(0);
-        encodeBounds(m_buffer, m_reserved);
+        encodeBounds(m_buffer, m_isOrderlyEnd ? m_seen : m_reserved);
         if (m_log.append(m_buffer))
             static_cast<void>(m_log.sync());
     }

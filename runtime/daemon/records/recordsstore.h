@@ -42,8 +42,13 @@ public:
 
     RecordNumber append(Record record) override;
     void setCommitted(std::function<void(const CommitReport &)> committed) override;
-    std::vector<OutboxEntry> pendingOutbox() const override { return m_pendingOutbox; }
-    /// A start skips up to 100,000 numbers of each kind: what an earlier run used last need not have reached the disk.
+    std::vector<OutboxEntry> pendingOutbox() const override { return m_left.outbox; }
+    std::map<QString, QByteArray> states() const override { return m_left.states; }
+    std::vector<CommandReply> replies() const override { return m_left.replies; }
+    /// The newest deployment on record. Before the first append.
+    const std::optional<DeploymentRecord> &lastDeployment() const { return m_left.lastDeployment; }
+    /// After anything but an orderly end (NumbersUsed) a start skips up to 100,000 numbers of each kind: what the
+    /// earlier run used last need not have reached the disk.
     std::uint64_t nextMessageId() const override { return m_firstFree.message; }
     std::uint64_t nextRun() const override { return m_firstFree.run; }
     std::uint64_t nextCommand() const override { return m_firstFree.command; }
@@ -59,6 +64,7 @@ private:
     Result<void> lockFolder(const QString &folder);
     void recover(const QString &folder, Recovery &recovery);
     void recoverLog(const QString &path, Recovery &recovery);
+    void takeOver(const Record &record, Recovery &recovery);
     void settleOutbox(const Recovery &recovery);
     void chooseFirstFree(const Recovery &recovery);
     void startLog(const QString &folder, Recovery &recovery);
@@ -82,7 +88,8 @@ private:
     const Clock &m_clock;
     int m_lock = -1;
     std::function<void(const CommitReport &)> m_committed;
-    std::vector<OutboxEntry> m_pendingOutbox;
+    KeptRecords m_left; ///< by earlier runs, until the first append
+    bool m_hasLeft = true;
     IdBounds m_firstFree;
     RecordNumber m_lastNumber = 0; ///< given out by append()
     BoundedQueue<NumberedRecord> m_queue{4096};
@@ -95,8 +102,9 @@ private:
     QByteArray m_buffer;
     std::vector<NumberedRecord> m_group;
     RecordNumber m_lastReported = 0;
-    IdBounds m_seen;     ///< first free by the records that came by
-    IdBounds m_reserved; ///< what the log says
+    IdBounds m_seen;             ///< first free by the records that came by
+    IdBounds m_reserved;         ///< what the log says
+    bool m_isOrderlyEnd = false; ///< m_seen is exact: NumbersUsed came last
     QSet<MessageKey> m_outbox;
     RealTime m_earliestCommit{};
     RealTime m_nextRotation{};

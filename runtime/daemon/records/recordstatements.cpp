@@ -3,6 +3,7 @@
 
 #include "daemon/records/recordsschema.h"
 
+#include <QCryptographicHash>
 #include <QSqlError>
 #include <QVariant>
 
@@ -46,12 +47,6 @@ QString severityText(Severity severity)
     return QString::number(static_cast<int>(severity));
 }
 
-void bind(QSqlQuery &query, std::initializer_list<QVariant> values)
-{
-    int at = 0;
-    for (const QVariant &value : values)
-        query.bindValue(at++, value);
-}
 } // namespace
 
 Error databaseError(const QSqlDatabase &database, const QSqlError &error)
@@ -67,7 +62,9 @@ Error databaseError(const QSqlDatabase &database, const QSqlError &error)
 
 RecordStatements::RecordStatements(const QSqlDatabase &database)
     : m_database(database), m_insertAlarm(database), m_insertControl(database), m_insertRun(database),
-      m_insertOutbox(database), m_removeOutbox(database), m_setMeta(database)
+      m_insertOutbox(database), m_removeOutbox(database), m_insertState(database), m_removeState(database),
+      m_insertAudit(database), m_lastAuditHash(database), m_insertDeployment(database), m_insertCoordination(database),
+      m_insertReply(database), m_setMeta(database)
 {
 }
 
@@ -78,6 +75,13 @@ Result<void> RecordStatements::prepare()
                                      {&m_insertRun, schema::kInsertRun},
                                      {&m_insertOutbox, schema::kInsertOutbox},
                                      {&m_removeOutbox, schema::kRemoveOutbox},
+                                     {&m_insertState, schema::kInsertState},
+                                     {&m_removeState, schema::kRemoveState},
+                                     {&m_insertAudit, schema::kInsertAudit},
+                                     {&m_lastAuditHash, schema::kLastAuditHash},
+                                     {&m_insertDeployment, schema::kInsertDeployment},
+                                     {&m_insertCoordination, schema::kInsertCoordination},
+                                     {&m_insertReply, schema::kInsertReply},
                                      {&m_setMeta, schema::kSetMeta}}) {
         if (!query->prepare(sql))
             return databaseError(m_database, query->lastError());
@@ -87,46 +91,110 @@ Result<void> RecordStatements::prepare()
 
 Result<void> RecordStatements::store(RecordNumber number, const Record &record)
 {
-    const qlonglong n = bits(number);
-    if (const auto *a = std::get_if<AlarmTransition>(&record)) {
-        bind(m_insertAlarm,
-             {n, text(a->alarmId), text(a->from), text(a->to), severityText(a->severity), micros(a->time),
-              text(a->text), text(a->value), bits(a->run)});
-        return run(m_insertAlarm);
-    }
-    if (const auto *c = std::get_if<ControlRecord>(&record)) {
-        bind(m_insertControl,
-             {n, bits(c->command), text(c->pointId), text(c->value), text(c->readBack), text(c->reason),
-              text(c->priority), text(c->state), text(c->error), micros(c->requested), qlonglong{c->durationUs}});
-        return run(m_insertControl);
-    }
-    if (const auto *t = std::get_if<RunRecord>(&record)) {
-        bind(m_insertRun,
-             {n, bits(t->run), text(t->triggerId), text(t->outcome), text(t->error), micros(t->due), stage(t->startUs),
-              stage(t->evalUs), stage(t->controlUs), stage(t->alarmUs), stage(t->mqttUs), stage(t->aggregationUs),
-              stage(t->doneUs), text(t->detail)});
-        return run(m_insertRun);
-    }
-    if (const auto *e = std::get_if<OutboxEntry>(&record)) {
-        const OutboundMessage &m = e->message;
-        bind(m_insertOutbox,
-             {n, text(e->sink), bits(m.id), blob(m.topic), blob(m.payload), int{m.qos}, m.isRetained,
-              micros(e->created)});
-        return run(m_insertOutbox);
-    }
-    const auto &acknowledged = std::get<OutboxAcknowledged>(record);
-    bind(m_removeOutbox, {text(acknowledged.sink), bits(acknowledged.messageId)});
-    return run(m_removeOutbox);
+    return std::visit([&](const auto &r) { return insert(bits(number), r); }, record);
+}
+
+Result<void> RecordStatements::insert(qlonglong number, const AlarmTransition &a)
+{
+    return run(m_insertAlarm,
+               {number, text(a.alarmId), text(a.from), text(a.to), severityText(a.severity), micros(a.time),
+                text(a.text), text(a.value), bits(a.run)});
+}
+
+Result<void> RecordStatements::insert(qlonglong number, const ControlRecord &c)
+{
+    return run(m_insertControl,
+               {number, bits(c.command), text(c.pointId), text(c.value), text(c.readBack), text(c.reason),
+                text(c.priority), text(c.state), text(c.error), micros(c.requested), qlonglong{c.durationUs}});
+}
+
+Result<void> RecordStatements::insert(qlonglong number, const RunRecord &t)
+{
+    return run(m_insertRun,
+               {number, bits(t.run), text(t.triggerId), text(t.outcome), text(t.error), micros(t.due), stage(t.startUs),
+                stage(t.evalUs), stage(t.controlUs), stage(t.alarmUs), stage(t.mqttUs), stage(t.aggregationUs),
+                stage(t.doneUs), text(t.detail)});
+}
+
+Result<void> RecordStatements::insert(qlonglong number, const OutboxEntry &e)
+{
+    const OutboundMessage &m = e.message;
+    return run(m_insertOutbox,
+               {number, text(e.sink), bits(m.id), blob(m.topic), blob(m.payload), int{m.qos}, m.isRetained,
+                micros(e.created)});
+}
+
+Result<void> RecordStatements::insert(qlonglong, const OutboxAcknowledged &acknowledged)
+{
+    return run(m_removeOutbox, {text(acknowledged.sink), bits(acknowledged.messageId)});
+}
+
+Result<void> RecordStatements::insert(qlonglong, const StateRecord &state)
+{
+    if (state.value.isEmpty())
+        return run(m_removeState, {text(state.key)});
+    return run(m_insertState, {text(state.key), state.value});
+}
+
+Result<void> RecordStatements::insert(qlonglong number, const AuditRecord &a)
+{
+    const auto before = auditHashBefore(number);
+    if (!before)
+        return before.error();
+    QCryptographicHash hash(QCryptographicHash::Sha256);
+    hash.addData(before.value());
+    for (const QByteArray &field :
+         {QByteArray::number(number), QByteArray::number(micros(a.time)), a.who.toUtf8(), a.act.toUtf8(),
+          a.object.toUtf8(), a.detail.toUtf8(), QByteArray::number(a.isAllowed ? 1 : 0)})
+        hash.addData(field + '\0');
+    return run(
+        m_insertAudit,
+        {number, micros(a.time), text(a.who), text(a.act), text(a.object), text(a.detail), a.isAllowed, hash.result()});
+}
+
+Result<QByteArray> RecordStatements::auditHashBefore(qlonglong number)
+{
+    if (auto asked = run(m_lastAuditHash, {number}); !asked)
+        return asked.error();
+    const QByteArray hash = m_lastAuditHash.next() ? m_lastAuditHash.value(0).toByteArray() : QByteArray(32, '\0');
+    m_lastAuditHash.finish();
+    return hash;
+}
+
+Result<void> RecordStatements::insert(qlonglong number, const DeploymentRecord &d)
+{
+    return run(m_insertDeployment,
+               {number, micros(d.time), text(d.revision), text(d.state), text(d.who), text(d.detail)});
+}
+
+Result<void> RecordStatements::insert(qlonglong number, const CoordinationRecord &c)
+{
+    return run(m_insertCoordination,
+               {number, bits(c.run), text(c.taskId), text(c.outcome), text(c.error), micros(c.due), stage(c.doneUs),
+                c.isCompensated, text(c.steps)});
+}
+
+Result<void> RecordStatements::insert(qlonglong number, const CommandReply &r)
+{
+    return run(m_insertReply, {number, blob(r.id), blob(r.reply), micros(r.time)});
+}
+
+// The bounds in meta, which the database writes with each transaction.
+Result<void> RecordStatements::insert(qlonglong, const NumbersUsed &)
+{
+    return {};
 }
 
 Result<void> RecordStatements::setMeta(const QString &key, std::uint64_t value)
 {
-    bind(m_setMeta, {key, bits(value)});
-    return run(m_setMeta);
+    return run(m_setMeta, {key, bits(value)});
 }
 
-Result<void> RecordStatements::run(QSqlQuery &query)
+Result<void> RecordStatements::run(QSqlQuery &query, std::initializer_list<QVariant> values)
 {
+    int at = 0;
+    for (const QVariant &value : values)
+        query.bindValue(at++, value);
     if (!query.exec())
         return databaseError(m_database, query.lastError());
     return {};

@@ -20,14 +20,29 @@ public:
     /// Once, when the tables are there.
     Result<void> prepare();
 
-    /// A row more; of an acknowledgement: the message's row less.
+    /// A row more; of an acknowledgement or an empty state: a row less. Audit rows are chained: the hash of each is the
+    /// SHA-256 of the hash of the row before (32 zero bytes for the first) and of number, time in us, who, act, object,
+    /// detail and allowed (0, 1), each as text in UTF-8 with a zero byte after it.
     Result<void> store(RecordNumber number, const Record &record);
     Result<void> setMeta(const QString &key, std::uint64_t value);
 
 private:
-    Result<void> run(QSqlQuery &query);
+    Result<void> insert(qlonglong number, const AlarmTransition &alarm);
+    Result<void> insert(qlonglong number, const ControlRecord &control);
+    Result<void> insert(qlonglong number, const RunRecord &trigger);
+    Result<void> insert(qlonglong number, const OutboxEntry &entry);
+    Result<void> insert(qlonglong number, const OutboxAcknowledged &acknowledged);
+    Result<void> insert(qlonglong number, const StateRecord &state);
+    Result<void> insert(qlonglong number, const AuditRecord &audit);
+    Result<void> insert(qlonglong number, const DeploymentRecord &deployment);
+    Result<void> insert(qlonglong number, const CoordinationRecord &task);
+    Result<void> insert(qlonglong number, const CommandReply &reply);
+    Result<void> insert(qlonglong number, const NumbersUsed &used);
+    Result<QByteArray> auditHashBefore(qlonglong number);
+    Result<void> run(QSqlQuery &query, std::initializer_list<QVariant> values);
     QSqlDatabase m_database;
-    QSqlQuery m_insertAlarm, m_insertControl, m_insertRun, m_insertOutbox, m_removeOutbox, m_setMeta;
+    QSqlQuery m_insertAlarm, m_insertControl, m_insertRun, m_insertOutbox, m_removeOutbox, m_insertState, m_removeState,
+        m_insertAudit, m_lastAuditHash, m_insertDeployment, m_insertCoordination, m_insertReply, m_setMeta;
 };
 
 } // namespace gridloom

@@ -20,6 +20,8 @@ public:
     }
     void setCommitted(std::function<void(const CommitReport &)>) override {}
     std::vector<OutboxEntry> pendingOutbox() const override { return {}; }
+    std::map<QString, QByteArray> states() const override { return lastStates; }
+    std::vector<CommandReply> replies() const override { return lastReplies; }
     std::uint64_t nextMessageId() const override { return 100; }
     std::uint64_t nextRun() const override { return 1; }
     std::uint64_t nextCommand() const override { return 1; }
@@ -35,6 +37,8 @@ public:
         return found;
     }
     std::vector<Record> records;
+    std::map<QString, QByteArray> lastStates; ///< what an earlier run is to have left
+    std::vector<CommandReply> lastReplies;
 };
 
 class EngineBed {

@@ -63,6 +63,16 @@ OutboxAcknowledged anAcknowledgement(std::uint64_t id)
     return {kSink, id};
 }
 
+AuditRecord anAudit(const QString &who)
+{
+    return {kTime, who, QStringLiteral("write"), QStringLiteral("pv1.limit"), QStringLiteral("12.5"), false};
+}
+
+DeploymentRecord aDeployment(const QString &revision)
+{
+    return {kTime, revision, QStringLiteral("Applied"), QStringLiteral("start"), {}};
+}
+
 Commits::Commits(RecordsStore &store) : m_store(store)
 {
     store.setCommitted([this](const Records::CommitReport &report) {

@@ -22,6 +22,8 @@ ControlRecord aControl(std::uint64_t command, const QString &reason);
 RunRecord aRun(std::uint64_t number, const QString &error = {});
 OutboxEntry aMessage(std::uint64_t id, const QByteArray &payload = "{}");
 OutboxAcknowledged anAcknowledgement(std::uint64_t id);
+AuditRecord anAudit(const QString &who);
+DeploymentRecord aDeployment(const QString &revision);
 
 /// Collects what a store reports, and closes it in the end: the last reports come then.
 class Commits {

@@ -7,7 +7,7 @@ using namespace gridloom;
 using namespace gridloom::test;
 
 namespace {
-// Made by a Python script from docs/records.md with zlib.crc32 and struct.
+// Made by a Python script from docs/records.md with zlib.crc32 and struct. This one is of version 1.
 const QByteArray kReference = QByteArray::fromHex(
     "474c5245434f5244010000008bf3408b06000000fed0097e06a18d0601460347000000237bd4b70105077365742e686f74064e6f726d61"
     "6c0e556e61636b6e6f776c6564676564038280dec79ffcab06085a7520686569c39f143138343436373434303733373039353531363135"
@@ -16,6 +16,14 @@ const QByteArray kReference = QByteArray::fromHex(
     "2801f02e016478077b2261223a317d21000000e4aa448d0408046d717474290d677269646c6f6f6d2f76312f780200ff818280dec79ffc"
     "ab06070000004976f4bc0509046d71747428");
 
+// Of version 2, with the kinds that it added.
+const QByteArray kReference2 = QByteArray::fromHex(
+    "474c5245434f524402000000655cf59906000000fed0097e06a18d06014603150000000e428c2d070a1077696e646f772f73756d732e6d65"
+    "616e0200ff24000000a4e5a750080b8280dec79ffcab0604616e6e61057772697465097076312e6c696d69740431322e35001d0000004dfc"
+    "0121090c8280dec79ffcab060461623132074170706c696564057374617274002500000070a59da20a0dad020473686564064661696c6564"
+    "085a7520686569c39f8280dec79ffcab060101025b5d11000000d07277950b0e0469642d31027b7d8280dec79ffcab0605000000c708ded5"
+    "0c0f2bae0204");
+
 std::vector<NumberedRecord> sampleRecords()
 {
     return {{5, anAlarm(QStringLiteral("Zu heiß"))},
@@ -23,6 +31,18 @@ std::vector<NumberedRecord> sampleRecords()
             {7, aRun(300)},
             {8, aMessage(41, QByteArray("\0\xff", 2))},
             {9, anAcknowledgement(40)}};
+}
+
+std::vector<NumberedRecord> newerRecords()
+{
+    CoordinationRecord task{
+        301, QStringLiteral("shed"), QStringLiteral("Failed"), QStringLiteral("Zu heiß"), kTime, -1, true, "[]"};
+    return {{10, StateRecord{QStringLiteral("window/sums.mean"), QByteArray("\0\xff", 2)}},
+            {11, anAudit(QStringLiteral("anna"))},
+            {12, aDeployment(QStringLiteral("ab12"))},
+            {13, task},
+            {14, CommandReply{"id-1", "{}", kTime}},
+            {15, NumbersUsed{43, 302, 4}}};
 }
 
 QByteArray encode(const std::vector<NumberedRecord> &records)
@@ -40,6 +60,8 @@ class RecordLogTest : public QObject {
 private Q_SLOTS:
     void bytesAreTheDocumentedOnes();
     void documentedBytesAreRead();
+    void kindsOfVersion2AreTheDocumentedOnes();
+    void newerVersionIsNamed();
     void tornAtEachByteLosesTheLastRecordOnly();
     void flippedByteIsNoticed();
     void damageInTheMiddleCostsOneRecord();
@@ -47,7 +69,50 @@ private Q_SLOTS:
 
 void RecordLogTest::bytesAreTheDocumentedOnes()
 {
-    QCOMPARE(encode(sampleRecords()).toHex(), kReference.toHex());
+    QCOMPARE(encode(sampleRecords()).sliced(kFileHeaderSize).toHex(), kReference.sliced(kFileHeaderSize).toHex());
+    QCOMPARE(encode(newerRecords()).toHex(), kReference2.toHex());
+}
+
+void RecordLogTest::kindsOfVersion2AreTheDocumentedOnes()
+{
+    const LogContents log = readLog(kReference2);
+    QCOMPARE(log.firstDamage, -1);
+    QCOMPARE(log.records.size(), std::size_t{6});
+    const auto &state = std::get<StateRecord>(log.records[0].record);
+    QCOMPARE(state.key, QStringLiteral("window/sums.mean"));
+    QCOMPARE(state.value, QByteArray("\0\xff", 2));
+    const auto &audit = std::get<AuditRecord>(log.records[1].record);
+    QCOMPARE(audit.who + audit.act + audit.object + audit.detail, QStringLiteral("annawritepv1.limit12.5"));
+    QVERIFY(!audit.isAllowed && audit.time == kTime);
+    const auto &deployment = std::get<DeploymentRecord>(log.records[2].record);
+    QCOMPARE(deployment.revision + deployment.state + deployment.who, QStringLiteral("ab12Appliedstart"));
+    const auto &task = std::get<CoordinationRecord>(log.records[3].record);
+    QCOMPARE(task.run, std::uint64_t{301});
+    QCOMPARE(task.error, QStringLiteral("Zu heiß"));
+    QVERIFY(task.isCompensated && task.doneUs == -1 && task.steps == "[]" && task.due == kTime);
+    const auto &reply = std::get<CommandReply>(log.records[4].record);
+    QVERIFY(reply.id == "id-1" && reply.reply == "{}" && reply.time == kTime);
+    // The numbers of an orderly end count, not those reserved before.
+    QVERIFY(log.isExact && log.hasBounds);
+    QCOMPARE(log.bounds.record, std::uint64_t{16});
+    QCOMPARE(log.bounds.message, std::uint64_t{43});
+    QCOMPARE(log.bounds.run, std::uint64_t{302});
+    QCOMPARE(log.bounds.command, std::uint64_t{4});
+    // A record after it: not the end.
+    QByteArray file = kReference2;
+    encodeRecord(file, 16, aRun(400));
+    QVERIFY(!readLog(file).isExact);
+    QCOMPARE(readLog(file).bounds.run, std::uint64_t{401});
+}
+
+void RecordLogTest::newerVersionIsNamed()
+{
+    const QByteArray newer = fileHeader("GLRECORD", kLogVersion + 1) + kReference2.sliced(kFileHeaderSize);
+    QVERIFY(readLog(newer).isNewer && readLog(newer).records.empty() && readLog(newer).firstDamage == 0);
+    QByteArray torn = newer;
+    torn[15] ^= 1;
+    QVERIFY(!readLog(torn).isNewer && readLog(torn).firstDamage == 0);
+    QVERIFY(!readLog(newer.first(12)).isNewer);
 }
 
 void RecordLogTest::documentedBytesAreRead()

@@ -273,8 +273,8 @@ void RecordsStoreTest::oldRunsGo()
 {
     RecordsOptions options;
     options.checkpointPeriod = milliseconds(1);
-    options.retention.runRecords = 100;
-    options.retention.alarmTransitions = 10;
+    options.retention.runRecords.rows = 100;
+    options.retention.alarmTransitions.rows = 10;
     for (int start = 0; start < 2; ++start) {
         RecordsStore store(options, m_clock);
         QVERIFY(store.open(m_dir->path()));
