@@ -6,6 +6,7 @@
 #include <QJsonArray>
 #include <QJsonObject>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -42,11 +43,30 @@ std::size_t sequenceLength(std::string_view s, std::size_t i)
     return n;
 }
 
+bool isPlain(char32_t c)
+{
+    return c >= 0x20 && c < 0x7F && c != U'"' && c != U'\\';
+}
+
+// Most text needs no look at each character twice.
+std::size_t plainLength(std::string_view s, std::size_t from)
+{
+    std::size_t end = from;
+    while (end < s.size() && isPlain(static_cast<unsigned char>(s[end])))
+        ++end;
+    return end - from;
+}
+
 void appendQuoted(QByteArray &out, std::string_view s)
 {
     static constexpr char kHex[] = "0123456789abcdef";
     out.append('"');
     for (std::size_t i = 0; i < s.size();) {
+        if (const std::size_t n = plainLength(s, i); n > 0) {
+            out.append(s.data() + i, static_cast<qsizetype>(n));
+            i += n;
+            continue;
+        }
         const auto c = static_cast<unsigned char>(s[i]);
         if (c >= 0x80) {
             const std::size_t n = sequenceLength(s, i);
@@ -131,10 +151,29 @@ JsonWriter &JsonWriter::string(std::string_view utf8)
     return *this;
 }
 
+JsonWriter &JsonWriter::key(QStringView text)
+{
+    string(text);
+    m_out.append(':');
+    m_needsComma = false;
+    return *this;
+}
+
 JsonWriter &JsonWriter::string(QStringView text)
 {
-    const QByteArray utf8 = text.toUtf8();
-    return string(std::string_view(utf8.constData(), static_cast<std::size_t>(utf8.size())));
+    if (!std::all_of(text.begin(), text.end(), [](QChar c) { return isPlain(c.unicode()); })) {
+        const QByteArray utf8 = text.toUtf8();
+        return string(std::string_view(utf8.constData(), static_cast<std::size_t>(utf8.size())));
+    }
+    separate();
+    const qsizetype start = m_out.size();
+    m_out.resize(start + text.size() + 2);
+    char *at = m_out.data() + start;
+    *at++ = '"';
+    for (const QChar c : text)
+        *at++ = static_cast<char>(c.unicode());
+    *at = '"';
+    return *this;
 }
 
 JsonWriter &JsonWriter::integer(std::int64_t v)

@@ -26,6 +26,7 @@ public:
     JsonWriter &endArray();
     /// UTF-8; the caller keeps keys of one object unique.
     JsonWriter &key(std::string_view utf8);
+    JsonWriter &key(QStringView text);
     JsonWriter &string(std::string_view utf8); ///< invalid UTF-8 becomes U+FFFD
     JsonWriter &string(QStringView text);
     JsonWriter &integer(std::int64_t v);

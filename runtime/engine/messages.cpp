@@ -96,15 +96,22 @@ QByteArray publicationPayload(std::uint64_t id, const Design &design, const Publ
     else
         w.string(view(utcText(newest)));
     w.key("values").beginObject();
+    WallTime time{};
+    QByteArray timeText;
     for (const PointHandle point : publication.points) {
         const ImageSlot &slot = points.at(point);
         const PointRef &ref = design.points[point];
         const QString &name = ref.point ? ref.point->name : ref.aggregation->name;
-        w.key(view(name.toUtf8())).beginObject().key("v").value(isUsable(slot.quality) ? slot.value : Value());
+        w.key(QStringView(name)).beginObject().key("v").value(isUsable(slot.quality) ? slot.value : Value());
         if (!isGood(slot.quality))
             w.key("q").string(qualityName(slot.quality));
-        if (slot.sourceTime != newest && slot.sourceTime != WallTime{})
-            w.key("t").string(view(utcText(slot.sourceTime)));
+        if (slot.sourceTime != newest && slot.sourceTime != WallTime{}) {
+            if (slot.sourceTime != time) { // points of one answer share it
+                time = slot.sourceTime;
+                timeText = utcText(time);
+            }
+            w.key("t").string(view(timeText));
+        }
         w.endObject();
     }
     w.endObject().endObject();

@@ -7,6 +7,11 @@
 
 namespace gridloom {
 
+namespace {
+// So many values are written as text before the engine looks at its inbox again: triggers and control go first.
+constexpr qsizetype kValuesPerCycle = 1'000;
+} // namespace
+
 Outbound::Outbound(const Design &design, const Outlets &outlets, Records &records)
     : m_design(design), m_outlets(outlets), m_records(records), m_prefix(topicPrefix(design.gatewayId) + '/'),
       m_nextId(records.nextMessageId())
@@ -85,7 +90,11 @@ void Outbound::startPublications(SteadyTime now)
 
 void Outbound::publishDue(const PointStore &points, SteadyTime now, WallTime wall)
 {
-    while (const auto item = m_schedule.take(now)) {
+    qsizetype values = 0;
+    while (values < kValuesPerCycle) {
+        const auto item = m_schedule.take(now);
+        if (!item)
+            return;
         const auto &[due, index] = *item;
         const auto &[sink, publication] = m_publicationList[index];
         const SteadyTime next = nextOnGrid(now, publication->period, Nanoseconds(0));
@@ -94,6 +103,7 @@ void Outbound::publishDue(const PointStore &points, SteadyTime now, WallTime wal
             m_publications.finish(Outcome::Discarded, static_cast<std::uint64_t>(missed));
         }
         m_schedule.add(next, index);
+        values += publication->points.size();
         const std::uint64_t id = m_nextId++;
         OutboundMessage message{id, topic("telemetry/" + escapeLevel(publication->device)),
                                 publicationPayload(id, m_design, *publication, points),

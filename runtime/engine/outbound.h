@@ -33,6 +33,7 @@ public:
     /// Periodic publications.
     void startPublications(SteadyTime now);
     std::optional<SteadyTime> nextPublication() const { return m_schedule.next(); }
+    /// At most a bounded number of values at a time; nextPublication() tells that more is due.
     void publishDue(const PointStore &points, SteadyTime now, WallTime wall);
     void stopPublications() { m_schedule.clear(); }
 

@@ -23,7 +23,9 @@ struct MicroBench {
     const char *what;
 };
 constexpr MicroBench kBenches[] = {
+    {"acquire", benchAcquire, "Modbus TCP from decode to store, and 100,000 points at 1 s"},
     {"allocations", benchAllocations, "allocations of each thread of gridloomd under the load of S6"},
+    {"points", benchPoints, "memory of a point and time of a start, with 100,000 points"},
 };
 
 void printHelp(std::FILE *out)
@@ -53,11 +55,17 @@ int run(const MicroBench &bench, const MicroBenchOptions &options, const QString
     }
     printText(result.value().text, jsonFile);
     const std::vector<Bound> &bounds = result.value().bounds;
-    bool isGood = true;
+    const std::vector<Identity> &identities = result.value().identities;
+    bool isGood = allHold(identities);
     if (isChecking) {
-        printText(checkText(bounds, {}), jsonFile);
-        isGood = std::all_of(bounds.begin(), bounds.end(), [](const Bound &b) { return b.isMet(); });
+        printText(checkText(bounds, identities), jsonFile);
+        isGood = isGood && std::all_of(bounds.begin(), bounds.end(), [](const Bound &b) { return b.isMet(); });
     }
+    for (const Identity &identity : identities)
+        if (!identity.holds())
+            std::fprintf(stderr, "gridloom-microbench: does not add up: %s: %llu and %llu\n", qPrintable(identity.text),
+                         static_cast<unsigned long long>(identity.left),
+                         static_cast<unsigned long long>(identity.right));
     const QJsonObject json{{QLatin1String(bench.name), result.value().json}};
     if (const auto written = writeJsonFile(jsonFile, QJsonDocument(json).toJson()); !written) {
         printError(written.error());

@@ -6,6 +6,7 @@
 #include "core/result.h"
 #include "tools/bench/bounds.h"
 #include "tools/bench/interrupt.h"
+#include "tools/bench/reconcile.h"
 
 #include <QByteArray>
 #include <QJsonObject>
@@ -20,11 +21,14 @@ struct MicroBenchOptions {
 };
 
 struct MicroBenchResult {
-    QByteArray text;           ///< for people; ends with a line feed
-    QJsonObject json;          ///< the figures, under the bench's name in the file
-    std::vector<Bound> bounds; ///< what --check holds them to
+    QByteArray text;                    ///< for people; ends with a line feed
+    QJsonObject json;                   ///< the figures, under the bench's name in the file
+    std::vector<Bound> bounds;          ///< what --check holds them to
+    std::vector<Identity> identities{}; ///< accounts that must add up, whether checking or not
 };
 
+Result<MicroBenchResult> benchAcquire(const MicroBenchOptions &options);
 Result<MicroBenchResult> benchAllocations(const MicroBenchOptions &options);
+Result<MicroBenchResult> benchPoints(const MicroBenchOptions &options);
 
 } // namespace gridloom

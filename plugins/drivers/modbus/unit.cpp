@@ -76,7 +76,9 @@ Error Unit::refusal() const
                          .arg(m_config.name, addressText(table, offset), exceptionText(exception)),
                      true};
     };
-    for (const auto &point : m_points) {
+    // Asked after each answer: thousands of points are looked at only when something was refused.
+    for (std::size_t i = 0; !m_holes.empty() && i < m_points.size(); ++i) {
+        const PointState &point = m_points[i];
         if (point.block)
             continue;
         const auto hole = std::find_if(m_holes.begin(), m_holes.end(), [&](const LearntHole &h) {

@@ -8,7 +8,6 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QJsonDocument>
-#include <QJsonObject>
 
 namespace gridloom {
 
@@ -155,6 +154,7 @@ Result<void> Session::startRuntime(const Setup &setup)
     if (!setup.statusPoints.isEmpty())
         arguments << QStringLiteral("--status-points") << setup.statusPoints.join(QLatin1Char(','));
     QDir().mkpath(stateFolder());
+    m_runtimeStartedAt = std::chrono::steady_clock::now();
     if (auto started = m_runtime.start(m_binFolder + QLatin1String("/gridloomd"), arguments, setup.runtimeEnvironment);
         !started)
         return started;
@@ -231,6 +231,7 @@ Result<void> Session::stopSimulator(OutsideCounts &outside)
         return Error{QStringLiteral("bench.simulator"),
                      QStringLiteral("gridloom-sim left no report with its counts; its last words:\n%1")
                          .arg(QString::fromUtf8(m_simulator.output().right(2000)))};
+    m_simulatorReport = report.value();
     outside.simReads = static_cast<std::uint64_t>(reads);
     outside.simWrites = static_cast<std::uint64_t>(writes);
     return {};

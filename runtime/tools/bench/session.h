@@ -3,6 +3,7 @@
 // what each of them counted. Used on the main thread, whose event loop runs while its functions wait.
 #pragma once
 
+#include "core/clock.h"
 #include "core/design/designdocument.h"
 #include "tools/bench/reconcile.h"
 #include "tools/bench/statusreader.h"
@@ -10,6 +11,7 @@
 #include "tools/procs/privatebroker.h"
 
 #include <QHash>
+#include <QJsonObject>
 #include <QTemporaryDir>
 
 #include <functional>
@@ -49,6 +51,10 @@ public:
     QString folder() const { return m_folder.path(); }
     /// Leaves the folder for a look at what went wrong.
     void keepFolder() { m_folder.setAutoRemove(false); }
+    /// When the runtime's process was about to be started, on CLOCK_MONOTONIC.
+    SteadyTime runtimeStartedAt() const { return m_runtimeStartedAt; }
+    /// docs/simulator.md, "Counters"; after finish().
+    const QJsonObject &simulatorReport() const { return m_simulatorReport; }
     qint64 runtimePid() const { return m_runtime.pid(); }
     quint16 brokerPort() const { return m_broker.port(); }
     const MessageCount &messages() const { return m_subscriber.count(); }
@@ -73,6 +79,8 @@ private:
     ChildProcess m_runtime;
     Subscriber m_subscriber;
     StatusReader m_status;
+    SteadyTime m_runtimeStartedAt{};
+    QJsonObject m_simulatorReport;
     bool m_isFinishing = false;
 };
 

@@ -12,6 +12,9 @@ namespace gridloom {
 inline constexpr int kBulkRegisters = 100;     ///< holding registers 0 to 99
 inline constexpr int kBulkSetpointBase = 1000; ///< setpoint n: uint32 ABCD at 1000 + 2 n
 
+inline constexpr int kMostWideValues = 20'000;   ///< value n of a wide device: float32 ABCD at holding register 2 n
+inline constexpr int kWideSetpointBase = 60'000; ///< setpoint n: uint32 ABCD at 60000 + 2 n
+
 struct BulkPoint {
     QString id;      ///< "p01" to "p50", by address
     int address = 0; ///< of its first holding register

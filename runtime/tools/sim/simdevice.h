@@ -8,6 +8,8 @@
 
 namespace gridloom {
 
+class JsonWriter;
+
 class SimDevice {
 public:
     virtual ~SimDevice() = default;
@@ -18,6 +20,9 @@ public:
     virtual bool accepts(const RegisterMap::Write &write) const = 0;
     /// After the registers hold the new value.
     virtual void written(const RegisterMap::Write &write, SteadyTime now) = 0;
+
+    /// Adds keys of its own to the device's entry in the report.
+    virtual void describe(JsonWriter &) const {}
 
     RegisterMap &registers() { return m_registers; }
     const RegisterMap &registers() const { return m_registers; }

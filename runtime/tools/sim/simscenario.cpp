@@ -3,6 +3,7 @@
 
 #include "core/design/jsontext.h"
 #include "core/design/objectreader.h"
+#include "tools/sim/bulklayout.h"
 
 #include <QHash>
 #include <QJsonArray>
@@ -23,11 +24,10 @@ constexpr char kOutOfRange[] = "sim.outOfRange";
 constexpr char kUnknown[] = "sim.unknown";
 constexpr char kDuplicate[] = "sim.duplicate";
 
-constexpr Choice<DeviceType> kDeviceTypes[] = {{u"gridMeter", DeviceType::GridMeter},
-                                               {u"pvInverter", DeviceType::PvInverter},
-                                               {u"battery", DeviceType::Battery},
-                                               {u"evCharger", DeviceType::EvCharger},
-                                               {u"bulk", DeviceType::Bulk}};
+constexpr Choice<DeviceType> kDeviceTypes[] = {
+    {u"gridMeter", DeviceType::GridMeter}, {u"pvInverter", DeviceType::PvInverter},
+    {u"battery", DeviceType::Battery},     {u"evCharger", DeviceType::EvCharger},
+    {u"bulk", DeviceType::Bulk},           {u"wide", DeviceType::Wide}};
 
 double bounded(ObjectReader &reader, QStringView key, double min, double max, double byDefault)
 {
@@ -86,6 +86,11 @@ void readOwnKeys(ObjectReader &reader, DeviceScenario &device)
     case DeviceType::EvCharger: device.maxA = bounded(reader, u"maxA", 6, 63, 32); break;
     case DeviceType::Bulk:
         device.setpoints = static_cast<int>(reader.integer(u"setpoints", 0, 1000, 16));
+        device.changeEvery = std::chrono::milliseconds(reader.integer(u"changeEveryMs", 10, 3'600'000, 1000));
+        break;
+    case DeviceType::Wide:
+        device.values = static_cast<int>(reader.integer(u"values", 1, kMostWideValues));
+        device.setpoints = static_cast<int>(reader.integer(u"setpoints", 0, 1000, 1));
         device.changeEvery = std::chrono::milliseconds(reader.integer(u"changeEveryMs", 10, 3'600'000, 1000));
         break;
     }
@@ -148,7 +153,8 @@ void readDevices(ObjectReader &reader, SimScenario &scenario)
 
 bool SimScenario::hasSite() const
 {
-    return std::any_of(devices.begin(), devices.end(), [](const auto &d) { return d.type != DeviceType::Bulk; });
+    return std::any_of(devices.begin(), devices.end(),
+                       [](const auto &d) { return d.type != DeviceType::Bulk && d.type != DeviceType::Wide; });
 }
 
 Result<SimScenario> parseSimScenario(const QByteArray &json, const QString &path)

@@ -15,7 +15,7 @@
 
 namespace gridloom {
 
-enum class DeviceType : std::uint8_t { GridMeter, PvInverter, Battery, EvCharger, Bulk };
+enum class DeviceType : std::uint8_t { GridMeter, PvInverter, Battery, EvCharger, Bulk, Wide };
 
 struct SiteScenario {
     QTimeZone zone = QTimeZone::utc();
@@ -39,6 +39,7 @@ struct DeviceScenario {
     double socPercent = 0;
     double safeAfterS = 0;
     double maxA = 0;
+    int values = 0;
     int setpoints = 0;
     std::chrono::milliseconds changeEvery{0};
 };

@@ -8,6 +8,7 @@
 #include "tools/sim/listener.h"
 #include "tools/sim/meterdevice.h"
 #include "tools/sim/pvdevice.h"
+#include "tools/sim/widedevice.h"
 
 #include <QFile>
 
@@ -109,6 +110,7 @@ std::unique_ptr<SimDevice> Simulation::makeDevice(const DeviceScenario &device, 
             m_site->addBattery({device.capacityKwh * kWattsPerKw, device.ratedKw * kWattsPerKw, device.socPercent,
                                 device.safeAfterS}));
     case DeviceType::EvCharger: return std::make_unique<EvDevice>(*m_site, m_site->addEv(device.maxA));
+    case DeviceType::Wide: return std::make_unique<WideDevice>(device.values, device.setpoints, device.changeEvery);
     case DeviceType::Bulk: break;
     }
     return std::make_unique<BulkDevice>(bulkIndex, device.setpoints, device.changeEvery);
@@ -160,7 +162,9 @@ QByteArray Simulation::report() const
     for (std::size_t i = 0; i < m_devices.size(); ++i) {
         w.key(m_scenario.devices[i].id.toStdString()).beginObject();
         w.key("reads").unsignedInteger(m_devices[i].counters.reads);
-        w.key("writes").unsignedInteger(m_devices[i].counters.writes).endObject();
+        w.key("writes").unsignedInteger(m_devices[i].counters.writes);
+        m_devices[i].device->describe(w);
+        w.endObject();
     }
     w.endObject().key("registerWrites").beginObject();
     for (std::size_t i = 0; i < m_devices.size(); ++i) {

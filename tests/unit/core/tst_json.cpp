@@ -98,6 +98,12 @@ void JsonTest::escapesText()
     QCOMPARE(written([](JsonWriter &w) { w.string(std::string_view("a\"\\/\n\r\t\b\0\x1F\x7F", 11)); }),
              QByteArray("\"a\\\"\\\\/\\n\\r\\t\\u0008\\u0000\\u001f\x7F\""));
     QCOMPARE(written([](JsonWriter &w) { w.string(QStringView(u"Zähler Küche")); }), QByteArray("\"Zähler Küche\""));
+    QCOMPARE(written([](JsonWriter &w) {
+                 w.beginObject().key(QStringView(u"p1")).null().key(QStringView(u"a\"ß")).null().endObject();
+             }),
+             QByteArray("{\"p1\":null,\"a\\\"ß\":null}"));
+    QCOMPARE(written([](JsonWriter &w) { w.string("plain\ttail\x7F\x01"); }),
+             QByteArray("\"plain\\ttail\x7F\\u0001\""));
     QCOMPARE(written([](JsonWriter &w) { w.beginObject().key("a\"b").null().endObject(); }),
              QByteArray("{\"a\\\"b\":null}"));
 }
