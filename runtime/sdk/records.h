@@ -145,6 +145,9 @@ public:
     virtual std::vector<OutboxEntry> pendingOutbox() const = 0;
     /// The last value of each StateRecord's key, as earlier runs left them. Before the first append.
     virtual std::map<QString, QByteArray> states() const = 0;
+    /// The newest transition of each alarm that is not Normal; `from`, `value` and `run` are not kept. Before the first
+    /// append.
+    virtual std::vector<AlarmTransition> openAlarms() const = 0;
     /// The newest answers to commands that earlier runs gave, oldest first. Before the first append.
     virtual std::vector<CommandReply> replies() const = 0;
     /// The first message id, run number and command number that were never used. Before the first append.

@@ -99,6 +99,8 @@ Result<void> RecordsDatabase::prepare(const QString &path, bool isChecked)
     m_statements = std::make_unique<RecordStatements>(m_db);
     if (auto prepared = m_statements->prepare(); !prepared)
         return prepared;
+    if (auto migrated = migrate(); !migrated)
+        return migrated;
     m_tables = std::make_unique<RecordTables>(m_db, m_retention);
     if (auto counted = m_tables->count(); !counted)
         return counted;
@@ -122,7 +124,8 @@ Result<void> RecordsDatabase::check(bool isWhole)
         return {};
     if (!query.exec(QStringLiteral("SELECT value FROM meta WHERE key = 'schema_version'")))
         return databaseError(m_db, query.lastError());
-    if (query.next() && query.value(0).toLongLong() > schema::kVersion)
+    m_isVersionOne = !query.next();
+    if (!m_isVersionOne && query.value(0).toLongLong() > schema::kVersion)
         return Error{
             QString(kDamagedDatabase),
             QStringLiteral("it was written by a newer version of Gridloom: schema %1, this one knows up to %2; "
@@ -130,6 +133,23 @@ Result<void> RecordsDatabase::check(bool isWhole)
                 .arg(query.value(0).toLongLong())
                 .arg(schema::kVersion)};
     return {};
+}
+
+// The tables are there; what must be in them from what an older version wrote.
+Result<void> RecordsDatabase::migrate()
+{
+    if (!m_isVersionOne)
+        return {};
+    if (auto begun = run(QStringLiteral("BEGIN IMMEDIATE")); !begun)
+        return begun;
+    auto done = run(schema::kFillAlarmStates);
+    if (done)
+        done = m_statements->setMeta(QStringLiteral("schema_version"), schema::kVersion);
+    if (done)
+        done = run(QStringLiteral("COMMIT"));
+    if (!done)
+        static_cast<void>(run(QStringLiteral("ROLLBACK")));
+    return done;
 }
 
 Result<void> RecordsDatabase::run(const QString &sql)
@@ -191,6 +211,16 @@ Result<KeptRecords> RecordsDatabase::kept()
         kept.outbox.push_back(std::move(entry));
     });
     if (done)
+        done = select(schema::kSelectAlarmStates, [&](const QSqlQuery &row) {
+            AlarmTransition a;
+            a.alarmId = row.value(0).toString();
+            a.to = row.value(1).toString();
+            a.severity = severityOf(row.value(2).toString());
+            a.time = time(row.value(3));
+            a.text = row.value(4).toString();
+            kept.openAlarms.push_back(std::move(a));
+        });
+    if (done)
         done = select(schema::kSelectStates,
                       [&](const QSqlQuery &row) { kept.states[row.value(0).toString()] = row.value(1).toByteArray(); });
     if (done)
@@ -246,11 +276,14 @@ Result<void> RecordsDatabase::insert(const LogContents &log)
     // one replaced.
     std::set<MessageKey> acknowledged;
     std::map<QString, RecordNumber> lastStates;
+    std::map<QString, const AlarmTransition *> newestTransitions;
     for (const NumberedRecord &r : log.records) {
         if (const auto *a = std::get_if<OutboxAcknowledged>(&r.record))
             acknowledged.emplace(a->sink, a->messageId);
         else if (const auto *state = std::get_if<StateRecord>(&r.record))
             lastStates[state->key] = r.number;
+        else if (const auto *alarm = std::get_if<AlarmTransition>(&r.record); alarm && r.number > m_lastMoved)
+            newestTransitions[alarm->alarmId] = alarm;
     }
     for (const NumberedRecord &r : log.records) {
         if (r.number <= m_lastMoved)
@@ -265,6 +298,9 @@ Result<void> RecordsDatabase::insert(const LogContents &log)
             return done;
         m_tables->added(r.record.index());
     }
+    for (const auto &[id, transition] : newestTransitions)
+        if (auto done = m_statements->storeAlarmState(*transition); !done)
+            return done;
     return {};
 }
 
@@ -320,6 +356,9 @@ Result<void> RecordsDatabase::takeOver(const KeptRecords &kept)
             return done;
         m_tables->added(record.index());
     }
+    for (const AlarmTransition &alarm : kept.openAlarms)
+        if (auto done = m_statements->storeAlarmState(alarm); !done)
+            return done;
     if (auto done = writeMeta({}); !done)
         return done;
     return run(QStringLiteral("COMMIT"));

@@ -18,6 +18,7 @@ namespace gridloom {
 /// What the next start asks for: all that must not be lost with a damaged database when it can still be read.
 struct KeptRecords {
     std::vector<OutboxEntry> outbox; ///< unacknowledged messages, oldest first
+    std::vector<AlarmTransition> openAlarms;
     std::map<QString, QByteArray> states;
     std::vector<CommandReply> replies; ///< oldest first
     std::optional<DeploymentRecord> lastDeployment;
@@ -54,6 +55,7 @@ private:
     Result<void> prepare(const QString &path, bool isChecked);
     Result<void> run(const QString &sql);
     Result<void> check(bool isWhole);
+    Result<void> migrate();
     Result<void> readMeta();
     Result<void> writeMeta(const LogContents &log);
     Result<void> insert(const LogContents &log);
@@ -73,6 +75,7 @@ private:
     RecordNumber m_lastMoved = 0;
     IdBounds m_bounds;
     bool m_hasBounds = false;
+    bool m_isVersionOne = false;
     std::uint64_t m_bytesWritten = 0;
 };
 

@@ -153,6 +153,11 @@ void RecordsStore::takeOver(const Record &record, Recovery &recovery)
             m_left.states.erase(state->key);
         else
             m_left.states[state->key] = state->value;
+    } else if (const auto *alarm = std::get_if<AlarmTransition>(&record)) {
+        std::erase_if(m_left.openAlarms,
+                      [alarm](const AlarmTransition &open) { return open.alarmId == alarm->alarmId; });
+        if (alarm->to != QLatin1String("Normal"))
+            m_left.openAlarms.push_back(*alarm);
     } else if (const auto *reply = std::get_if<CommandReply>(&record)) {
         std::erase_if(m_left.replies, [reply](const CommandReply &r) { return r.id == reply->id; });
         m_left.replies.push_back(*reply);

@@ -30,6 +30,8 @@ inline constexpr std::array kCreate{
     QLatin1String("CREATE TABLE IF NOT EXISTS outbox(number INTEGER PRIMARY KEY, sink TEXT NOT NULL, "
                   "message_id INTEGER NOT NULL, topic BLOB NOT NULL, payload BLOB NOT NULL, qos INTEGER NOT NULL, "
                   "retained INTEGER NOT NULL, created_us INTEGER NOT NULL, UNIQUE(sink, message_id))"),
+    QLatin1String("CREATE TABLE IF NOT EXISTS alarm_states(alarm_id TEXT PRIMARY KEY, state TEXT NOT NULL, "
+                  "severity TEXT NOT NULL, since_us INTEGER NOT NULL, text TEXT NOT NULL) WITHOUT ROWID"),
     QLatin1String("CREATE TABLE IF NOT EXISTS states(key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"),
     // hash: SHA-256 over the hash of the row before and the fields, see RecordStatements.
     QLatin1String("CREATE TABLE IF NOT EXISTS audit(number INTEGER PRIMARY KEY, time_us INTEGER NOT NULL, "
@@ -44,12 +46,18 @@ inline constexpr std::array kCreate{
                   "reply BLOB NOT NULL, time_us INTEGER NOT NULL)"),
 };
 
+/// Of a file of version 1: what its alarms ended in. With max() the other columns are those of that row.
+inline constexpr QLatin1String kFillAlarmStates(
+    "INSERT INTO alarm_states SELECT alarm_id, to_state, severity, time_us, text FROM (SELECT alarm_id, to_state, "
+    "severity, time_us, text, max(number) FROM alarm_transitions GROUP BY alarm_id) WHERE to_state <> 'Normal'");
+
 // For people: the same rows with their time as RFC 3339 text, shortest fraction.
 inline constexpr std::array kViews{
     std::array{QLatin1String("alarm_transitions"), QLatin1String("time_us")},
     std::array{QLatin1String("control_records"), QLatin1String("requested_us")},
     std::array{QLatin1String("run_records"), QLatin1String("due_us")},
     std::array{QLatin1String("outbox"), QLatin1String("created_us")},
+    std::array{QLatin1String("alarm_states"), QLatin1String("since_us")},
     std::array{QLatin1String("audit"), QLatin1String("time_us")},
     std::array{QLatin1String("deployments"), QLatin1String("time_us")},
     std::array{QLatin1String("coordination_records"), QLatin1String("due_us")},
@@ -69,6 +77,8 @@ inline constexpr QLatin1String kInsertRun(
     "INSERT OR IGNORE INTO run_records VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 inline constexpr QLatin1String kInsertOutbox("INSERT OR REPLACE INTO outbox VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
 inline constexpr QLatin1String kRemoveOutbox("DELETE FROM outbox WHERE sink = ? AND message_id = ?");
+inline constexpr QLatin1String kInsertAlarmState("INSERT OR REPLACE INTO alarm_states VALUES(?, ?, ?, ?, ?)");
+inline constexpr QLatin1String kRemoveAlarmState("DELETE FROM alarm_states WHERE alarm_id = ?");
 inline constexpr QLatin1String kInsertState("INSERT OR REPLACE INTO states VALUES(?, ?)");
 inline constexpr QLatin1String kRemoveState("DELETE FROM states WHERE key = ?");
 inline constexpr QLatin1String kInsertAudit("INSERT OR IGNORE INTO audit VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
@@ -80,6 +90,8 @@ inline constexpr QLatin1String kInsertReply("INSERT OR REPLACE INTO command_repl
 inline constexpr QLatin1String kSetMeta("INSERT OR REPLACE INTO meta VALUES(?, ?)");
 inline constexpr QLatin1String kSelectOutbox(
     "SELECT sink, message_id, topic, payload, qos, retained, created_us FROM outbox ORDER BY number");
+inline constexpr QLatin1String kSelectAlarmStates(
+    "SELECT alarm_id, state, severity, since_us, text FROM alarm_states ORDER BY since_us");
 inline constexpr QLatin1String kSelectStates("SELECT key, value FROM states");
 inline constexpr QLatin1String kSelectReplies("SELECT id, reply, time_us FROM command_replies ORDER BY number");
 inline constexpr QLatin1String kSelectLastDeployment(

@@ -44,6 +44,7 @@ public:
     void setCommitted(std::function<void(const CommitReport &)> committed) override;
     std::vector<OutboxEntry> pendingOutbox() const override { return m_left.outbox; }
     std::map<QString, QByteArray> states() const override { return m_left.states; }
+    std::vector<AlarmTransition> openAlarms() const override { return m_left.openAlarms; }
     std::vector<CommandReply> replies() const override { return m_left.replies; }
     /// The newest deployment on record. Before the first append.
     const std::optional<DeploymentRecord> &lastDeployment() const { return m_left.lastDeployment; }

@@ -35,18 +35,14 @@ QByteArray blob(const QByteArray &b)
     return b.isNull() ? QByteArray("") : b;
 }
 
+constexpr std::array kSeverities{QLatin1String("diagnostic"), QLatin1String("low"), QLatin1String("medium"),
+                                 QLatin1String("high"), QLatin1String("critical")}; // by Severity
+
 QString severityText(Severity severity)
 {
-    switch (severity) {
-    case Severity::Diagnostic: return QStringLiteral("diagnostic");
-    case Severity::Low: return QStringLiteral("low");
-    case Severity::Medium: return QStringLiteral("medium");
-    case Severity::High: return QStringLiteral("high");
-    case Severity::Critical: return QStringLiteral("critical");
-    }
-    return QString::number(static_cast<int>(severity));
+    const auto index = static_cast<std::size_t>(severity);
+    return index < kSeverities.size() ? QString(kSeverities[index]) : QString::number(index);
 }
-
 } // namespace
 
 Error databaseError(const QSqlDatabase &database, const QSqlError &error)
@@ -60,11 +56,17 @@ Error databaseError(const QSqlDatabase &database, const QSqlError &error)
             QStringLiteral("%1: %2; %3").arg(database.databaseName(), error.text(), advice), true};
 }
 
+Severity severityOf(const QString &text)
+{
+    const auto *const found = std::find(kSeverities.begin(), kSeverities.end(), text);
+    return found == kSeverities.end() ? Severity::Medium : static_cast<Severity>(found - kSeverities.begin());
+}
+
 RecordStatements::RecordStatements(const QSqlDatabase &database)
     : m_database(database), m_insertAlarm(database), m_insertControl(database), m_insertRun(database),
-      m_insertOutbox(database), m_removeOutbox(database), m_insertState(database), m_removeState(database),
-      m_insertAudit(database), m_lastAuditHash(database), m_insertDeployment(database), m_insertCoordination(database),
-      m_insertReply(database), m_setMeta(database)
+      m_insertOutbox(database), m_removeOutbox(database), m_insertAlarmState(database), m_removeAlarmState(database),
+      m_insertState(database), m_removeState(database), m_insertAudit(database), m_lastAuditHash(database),
+      m_insertDeployment(database), m_insertCoordination(database), m_insertReply(database), m_setMeta(database)
 {
 }
 
@@ -75,6 +77,8 @@ Result<void> RecordStatements::prepare()
                                      {&m_insertRun, schema::kInsertRun},
                                      {&m_insertOutbox, schema::kInsertOutbox},
                                      {&m_removeOutbox, schema::kRemoveOutbox},
+                                     {&m_insertAlarmState, schema::kInsertAlarmState},
+                                     {&m_removeAlarmState, schema::kRemoveAlarmState},
                                      {&m_insertState, schema::kInsertState},
                                      {&m_removeState, schema::kRemoveState},
                                      {&m_insertAudit, schema::kInsertAudit},
@@ -99,6 +103,14 @@ Result<void> RecordStatements::insert(qlonglong number, const AlarmTransition &a
     return run(m_insertAlarm,
                {number, text(a.alarmId), text(a.from), text(a.to), severityText(a.severity), micros(a.time),
                 text(a.text), text(a.value), bits(a.run)});
+}
+
+Result<void> RecordStatements::storeAlarmState(const AlarmTransition &a)
+{
+    if (a.to == QLatin1String("Normal"))
+        return run(m_removeAlarmState, {text(a.alarmId)});
+    return run(m_insertAlarmState,
+               {text(a.alarmId), text(a.to), severityText(a.severity), micros(a.time), text(a.text)});
 }
 
 Result<void> RecordStatements::insert(qlonglong number, const ControlRecord &c)

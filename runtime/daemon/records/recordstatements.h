@@ -14,6 +14,9 @@ inline constexpr QLatin1String kDamagedDatabase("records.damaged");
 /// kDamagedDatabase or "records.database", with the file's name; retryable.
 Error databaseError(const QSqlDatabase &database, const QSqlError &error);
 
+/// Of a severity in the database; Medium for one that is unknown.
+Severity severityOf(const QString &text);
+
 class RecordStatements {
 public:
     explicit RecordStatements(const QSqlDatabase &database);
@@ -24,6 +27,8 @@ public:
     /// SHA-256 of the hash of the row before (32 zero bytes for the first) and of number, time in us, who, act, object,
     /// detail and allowed (0, 1), each as text in UTF-8 with a zero byte after it.
     Result<void> store(RecordNumber number, const Record &record);
+    /// What an alarm is in since its newest transition; no row while that is Normal.
+    Result<void> storeAlarmState(const AlarmTransition &newest);
     Result<void> setMeta(const QString &key, std::uint64_t value);
 
 private:
@@ -41,8 +46,9 @@ private:
     Result<QByteArray> auditHashBefore(qlonglong number);
     Result<void> run(QSqlQuery &query, std::initializer_list<QVariant> values);
     QSqlDatabase m_database;
-    QSqlQuery m_insertAlarm, m_insertControl, m_insertRun, m_insertOutbox, m_removeOutbox, m_insertState, m_removeState,
-        m_insertAudit, m_lastAuditHash, m_insertDeployment, m_insertCoordination, m_insertReply, m_setMeta;
+    QSqlQuery m_insertAlarm, m_insertControl, m_insertRun, m_insertOutbox, m_removeOutbox, m_insertAlarmState,
+        m_removeAlarmState, m_insertState, m_removeState, m_insertAudit, m_lastAuditHash, m_insertDeployment,
+        m_insertCoordination, m_insertReply, m_setMeta;
 };
 
 } // namespace gridloom

@@ -21,6 +21,7 @@ public:
     void setCommitted(std::function<void(const CommitReport &)>) override {}
     std::vector<OutboxEntry> pendingOutbox() const override { return {}; }
     std::map<QString, QByteArray> states() const override { return lastStates; }
+    std::vector<AlarmTransition> openAlarms() const override { return lastAlarms; }
     std::vector<CommandReply> replies() const override { return lastReplies; }
     std::uint64_t nextMessageId() const override { return 100; }
     std::uint64_t nextRun() const override { return 1; }
@@ -38,6 +39,7 @@ public:
     }
     std::vector<Record> records;
     std::map<QString, QByteArray> lastStates; ///< what an earlier run is to have left
+    std::vector<AlarmTransition> lastAlarms;
     std::vector<CommandReply> lastReplies;
 };
 

@@ -16,6 +16,7 @@ class RecordsKeptTest : public QObject {
 private Q_SLOTS:
     void init() { m_dir = temporaryFolder(); }
     void lastStateOfAKeyWins();
+    void openAlarmsAreThoseNotNormal();
     void repliesAndDeploymentsSurvive();
     void everyKindHasItsRow();
     void auditIsAChain();
@@ -66,6 +67,39 @@ void RecordsKeptTest::lastStateOfAKeyWins()
              (QStringList{QStringLiteral("script/t"), QStringLiteral("script/u"), QStringLiteral("window/a.b")}));
     store.append(aRun(1)); // from here on they are the engine's
     QVERIFY(store.states().empty());
+}
+
+void RecordsKeptTest::openAlarmsAreThoseNotNormal()
+{
+    const auto transition = [](const char *id, const char *to, const char *text) {
+        AlarmTransition a = anAlarm(QLatin1String(text));
+        a.alarmId = QLatin1String(id);
+        a.to = QLatin1String(to);
+        return a;
+    };
+    append({transition("s.a", "Unacknowledged", "a1"), transition("s.b", "Unacknowledged", "b1"),
+            transition("s.c", "Unacknowledged", "c1"), transition("s.a", "Acknowledged", "a2"),
+            transition("s.c", "Normal", "c2")});
+    const auto open = [](const RecordsStore &store) {
+        QStringList texts;
+        for (const AlarmTransition &a : store.openAlarms())
+            texts << a.alarmId + QLatin1Char('=') + a.to + QLatin1Char('=') + a.text;
+        texts.sort();
+        return texts.join(QLatin1Char(' '));
+    };
+    {
+        RecordsStore store({}, m_clock);
+        QVERIFY(store.open(m_dir->path()));
+        QCOMPARE(open(store), QStringLiteral("s.a=Acknowledged=a2 s.b=Unacknowledged=b1"));
+        QVERIFY(store.openAlarms()[0].severity == Severity::High && store.openAlarms()[0].time == kTime);
+        store.append(transition("s.b", "Normal", "b2"));
+        store.append(transition("s.c", "Unacknowledged", "c3"));
+    }
+    RecordsStore store({}, m_clock);
+    QVERIFY(store.open(m_dir->path()));
+    QCOMPARE(open(store), QStringLiteral("s.a=Acknowledged=a2 s.c=Unacknowledged=c3"));
+    QCOMPARE(rows(database(), "SELECT alarm_id, state, severity, text FROM alarm_states_text ORDER BY alarm_id"),
+             (QStringList{QStringLiteral("s.a|Acknowledged|high|a2"), QStringLiteral("s.c|Unacknowledged|high|c3")}));
 }
 
 void RecordsKeptTest::repliesAndDeploymentsSurvive()
@@ -167,6 +201,8 @@ void RecordsKeptTest::versionOneIsTakenOver()
             pending << entry.message.payload;
         QCOMPARE(pending.join(' '), QByteArray("3 4"));
         QVERIFY(store.states().empty() && store.replies().empty() && !store.lastDeployment());
+        QCOMPARE(store.openAlarms().size(), std::size_t{1});
+        QCOMPARE(store.openAlarms()[0].text, QStringLiteral("in the log"));
     }
     QCOMPARE(rows(database(), "SELECT text FROM alarm_transitions ORDER BY number"),
              (QStringList{QStringLiteral("moved"), QStringLiteral("in the log")}));
@@ -174,6 +210,15 @@ void RecordsKeptTest::versionOneIsTakenOver()
              (QStringList{QStringLiteral("shave#300"), QStringLiteral("shave#301")}));
     QCOMPARE(rows(database(), "SELECT run FROM run_records ORDER BY number"),
              (QStringList{QStringLiteral("300"), QStringLiteral("100001")}));
+    // The database alone knew what the alarm was in before.
+    writeFile(database(), readFile(fixture + QStringLiteral("records.db")));
+    for (const QString &name : files(m_dir->path(), "records-*.log"))
+        QVERIFY(QFile::remove(m_dir->filePath(name)));
+    RecordsStore store({}, m_clock);
+    QVERIFY(store.open(m_dir->path()));
+    QCOMPARE(store.openAlarms().size(), std::size_t{1});
+    QCOMPARE(store.openAlarms()[0].text, QStringLiteral("moved"));
+    store.close();
     QCOMPARE(rows(database(), "SELECT value FROM meta WHERE key = 'schema_version'"), QStringList(QStringLiteral("2")));
     QCOMPARE(integrity(database()), QStringLiteral("ok"));
 }
@@ -228,6 +273,7 @@ void RecordsKeptTest::savedFromADamagedDatabase()
     QCOMPARE(store.pendingOutbox().size(), std::size_t{1});
     QCOMPARE(store.states(), (States{{QStringLiteral("script/t"), "s"}}));
     QCOMPARE(store.replies().size(), std::size_t{1});
+    QCOMPARE(store.openAlarms().size(), std::size_t{1});
     QVERIFY(store.lastDeployment() && store.lastDeployment()->revision == QStringLiteral("r1"));
     store.close();
     QCOMPARE(integrity(database()), QStringLiteral("ok"));
