@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // BoundedQueue<T>: the hand-over between two of our threads. Any number of producers and consumers, std primitives
-// only, so that ThreadSanitizer can check it. A push never waits; what does not fit is refused and counted.
+// only, so that ThreadSanitizer can check it. A push never waits; what does not fit is refused and counted. Memory is
+// used again: a queue whose consumer drains into the same vector each time allocates only to grow.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -40,18 +41,22 @@ public:
     std::size_t drainUntil(std::vector<T> &out, TimePoint until)
     {
         std::unique_lock lock(m_mutex);
-        m_filled.wait_until(lock, until, [this] { return !m_items.empty() || m_isClosed; });
+        m_filled.wait_until(lock, until, [this] { return waiting() > 0 || m_isClosed; });
         return moveAll(out);
     }
     /// Waits for one item; false once the queue is closed and empty.
     bool pop(T &out)
     {
         std::unique_lock lock(m_mutex);
-        m_filled.wait(lock, [this] { return !m_items.empty() || m_isClosed; });
-        if (m_items.empty())
+        m_filled.wait(lock, [this] { return waiting() > 0 || m_isClosed; });
+        if (waiting() == 0)
             return false;
-        out = std::move(m_items.front());
-        m_items.pop_front();
+        out = std::move(m_items[m_first++]);
+        // What was taken is let go in larger pieces, so that each item is moved once on the average.
+        if (m_first == m_items.size() || m_first > kLongestGap) {
+            m_items.erase(m_items.begin(), m_items.begin() + static_cast<std::ptrdiff_t>(m_first));
+            m_first = 0;
+        }
         return true;
     }
 
@@ -73,7 +78,7 @@ public:
     std::size_t size() const
     {
         const std::lock_guard lock(m_mutex);
-        return m_items.size();
+        return waiting();
     }
     std::size_t capacity() const { return m_capacity; }
     std::uint64_t refused() const
@@ -93,14 +98,13 @@ private:
         bool wasEmpty = false;
         {
             const std::lock_guard lock(m_mutex);
-            if (m_isClosed || (!beyondBound && m_items.size() >= m_capacity)) {
+            if (m_isClosed || (!beyondBound && waiting() >= m_capacity)) {
                 ++m_refused;
                 return false;
             }
-            wasEmpty = m_items.empty();
+            wasEmpty = waiting() == 0;
             m_items.push_back(std::move(item));
-            if (m_items.size() > m_highWater)
-                m_highWater = m_items.size();
+            m_highWater = std::max(m_highWater, waiting());
         }
         m_filled.notify_one();
         if (wasEmpty && m_wakeUp)
@@ -109,16 +113,25 @@ private:
     }
     std::size_t moveAll(std::vector<T> &out)
     {
-        const std::size_t n = m_items.size();
-        for (T &item : m_items)
-            out.push_back(std::move(item));
+        const std::size_t n = waiting();
+        if (out.empty() && m_first == 0) {
+            m_items.swap(out);
+            return n;
+        }
+        for (std::size_t i = m_first; i < m_items.size(); ++i)
+            out.push_back(std::move(m_items[i]));
         m_items.clear();
+        m_first = 0;
         return n;
     }
+    std::size_t waiting() const { return m_items.size() - m_first; }
+
+    static constexpr std::size_t kLongestGap = 1024;
 
     mutable std::mutex m_mutex;
     std::condition_variable m_filled;
-    std::deque<T> m_items;
+    std::vector<T> m_items; ///< those before m_first are taken
+    std::size_t m_first = 0;
     std::function<void()> m_wakeUp;
     const std::size_t m_capacity;
     std::size_t m_highWater = 0;

@@ -5,6 +5,7 @@
 // exists. A page that an image may hold is never written again, so readers need no lock.
 #pragma once
 
+#include "core/poolallocator.h"
 #include "core/sample.h"
 
 #include <array>
@@ -47,7 +48,9 @@ public:
 
 private:
     friend class PointStore;
-    std::vector<std::shared_ptr<Branch>> m_branches;
+    using Branches = std::vector<std::shared_ptr<Branch>, PoolAllocator<std::shared_ptr<Branch>>>;
+    explicit ProcessImage(const Pool &pool) : m_branches(PoolAllocator<std::shared_ptr<Branch>>(pool)) {}
+    Branches m_branches;
     std::size_t m_size = 0;
     std::uint64_t m_number = 0;
     SteadyTime m_frozenAt{};
@@ -68,6 +71,7 @@ public:
 
 private:
     ImageSlot &writable(PointHandle point);
+    Pool m_pool; ///< of pages, branches and images: used again once no worker holds them
     ProcessImage m_live;
 };
 

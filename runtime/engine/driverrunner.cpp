@@ -149,7 +149,9 @@ void DriverRunner::publish(std::span<const Sample> batch)
         return;
     }
     m_asked -= batch.size();
-    if (!m_inbox.push(SamplesArrived{{batch.begin(), batch.end()}}))
+    auto samples = m_buffers.take();
+    samples->assign(batch.begin(), batch.end());
+    if (!m_inbox.push(SamplesArrived{std::move(samples)}))
         m_dropped.fetch_add(batch.size(), std::memory_order_release);
 }
 

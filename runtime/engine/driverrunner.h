@@ -57,6 +57,7 @@ private:
 
     const Channel &m_channel;
     std::vector<const Device *> m_devices;
+    BufferPool<Sample> m_buffers;
     EngineInbox &m_inbox;
     const Clock &m_clock;
     std::unique_ptr<Driver> m_driver;

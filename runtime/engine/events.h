@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/boundedqueue.h"
+#include "core/bufferpool.h"
 #include "core/ledger.h"
 #include "core/sample.h"
 #include "script/scripttypes.h"
@@ -16,7 +17,7 @@ namespace gridloom {
 
 /// Answers of a driver to its polls.
 struct SamplesArrived {
-    std::vector<Sample> samples;
+    BufferPool<Sample>::Buffer samples;
 };
 struct WriteFinished {
     WriteId id = 0;
@@ -53,7 +54,7 @@ struct MessageEnded {
 struct RowsStored {
     std::size_t rows = 0;
     std::size_t triggerRows = 0;
-    std::vector<std::uint64_t> runs;
+    BufferPool<std::uint64_t>::Buffer runs;
     bool isStored = true;
     QString error;
     SteadyTime at{};

@@ -30,7 +30,7 @@ void History::offer(const Sample &sample)
     ++m_account.pending;
     if (!m_oldest)
         m_oldest = sample.gatewayTime;
-    m_batch.rows.push_back({sample.point, sample.quality, sample.value, sample.sourceTime, -1, 0});
+    m_batch.rows->push_back({sample.point, sample.quality, sample.value, sample.sourceTime, -1, 0});
     if (m_hasHeartbeat[sample.point])
         return;
     if (const auto due = m_filters[sample.point].heartbeatDue()) {
@@ -69,7 +69,7 @@ void History::offerResult(PointHandle point, const Value &value, Quality quality
     ++m_account.pending;
     if (!m_oldest)
         m_oldest = m_now;
-    m_batch.rows.push_back({point, quality, value, time, -1, 0});
+    m_batch.rows->push_back({point, quality, value, time, -1, 0});
 }
 
 bool History::writeRow(PointHandle point, const Value &value, WallTime time, int trigger, std::uint64_t run)
@@ -78,8 +78,8 @@ bool History::writeRow(PointHandle point, const Value &value, WallTime time, int
         return false;
     ++m_account.samplesOffered;
     ++m_account.pending;
-    m_batch.rows.push_back({point, Quality::Good, value, time, trigger, run});
-    m_batch.runs.push_back(run);
+    m_batch.rows->push_back({point, Quality::Good, value, time, trigger, run});
+    m_batch.runs->push_back(run);
     return handOver();
 }
 
@@ -100,7 +100,7 @@ bool History::handOver()
 {
     const std::uint64_t rows = m_batch.rows.size();
     m_oldest.reset();
-    if (m_outlets.appendRows(std::exchange(m_batch, {})))
+    if (m_outlets.appendRows(std::exchange(m_batch, {m_rowBuffers.take(), m_runBuffers.take()})))
         return true;
     m_account.pending -= rows;
     m_account.lost += rows;

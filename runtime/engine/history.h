@@ -51,6 +51,8 @@ private:
     std::vector<StoragePolicy::Mode> m_modes;
     Schedule<PointHandle> m_heartbeats; ///< at most one entry per point
     std::vector<char> m_hasHeartbeat;   ///< by point
+    BufferPool<HistoryRow> m_rowBuffers;
+    BufferPool<std::uint64_t> m_runBuffers;
     StoreRunner::Batch m_batch;
     std::optional<SteadyTime> m_oldest; ///< when the first row of m_batch came in
     SteadyTime m_now{};

@@ -99,7 +99,7 @@ void StoreRunner::run()
 void StoreRunner::appendBatch(Batch &batch)
 {
     const Result<void> opened = openStore();
-    const Result<void> appended = opened ? m_store->append(batch.rows) : opened;
+    const Result<void> appended = opened ? m_store->append(*batch.rows) : opened;
     RowsStored event;
     event.rows = batch.rows.size();
     event.runs = std::move(batch.runs);

@@ -16,8 +16,8 @@ namespace gridloom {
 class StoreRunner {
 public:
     struct Batch {
-        std::vector<HistoryRow> rows;
-        std::vector<std::uint64_t> runs; ///< trigger runs that wrote rows of it
+        BufferPool<HistoryRow>::Buffer rows;
+        BufferPool<std::uint64_t>::Buffer runs; ///< trigger runs that wrote rows of it
     };
     /// Most batches that wait.
     static constexpr std::size_t kCapacity = 4096;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <thread>
 
 using namespace gridloom;
@@ -16,6 +17,8 @@ private Q_SLOTS:
     void keepsOrderAndBound();
     void pushAlwaysGoesBeyondTheBound();
     void drainAppends();
+    void popKeepsOrderWhileItLagsBehind();
+    void steadyDrainsUseTheirMemoryAgain();
     void closedQueueGivesWhatIsLeft();
     void wakesUpOncePerFilling();
     void drainUntilEndsAtItsTime();
@@ -67,6 +70,48 @@ void BoundedQueueTest::drainAppends()
     QCOMPARE(queue.drain(out), std::size_t(2));
     QCOMPARE(out, (std::vector<int>{0, 1, 2}));
     QCOMPARE(queue.size(), std::size_t(0));
+}
+
+void BoundedQueueTest::popKeepsOrderWhileItLagsBehind()
+{
+    // Never empty: what was taken must go all the same, and size() counts what waits.
+    BoundedQueue<int> queue(10'000);
+    int next = 0;
+    int expected = 0;
+    for (int round = 0; round < 5'000; ++round) {
+        for (int i = 0; i < 3; ++i)
+            QVERIFY(queue.push(next++));
+        for (int i = 0; i < (round < 2'000 ? 2 : 3); ++i) {
+            int item = -1;
+            QVERIFY(queue.pop(item));
+            QCOMPARE(item, expected++);
+        }
+        QCOMPARE(queue.size(), static_cast<std::size_t>(next - expected));
+    }
+    std::vector<int> rest{-7};
+    QCOMPARE(queue.drain(rest), std::size_t(2'000));
+    QCOMPARE(rest.front(), -7);
+    for (int i = 0; i < 2'000; ++i)
+        QCOMPARE(rest[static_cast<std::size_t>(i) + 1], expected + i);
+    QCOMPARE(queue.size(), std::size_t(0));
+    QCOMPARE(queue.highWater(), std::size_t(2'003));
+}
+
+void BoundedQueueTest::steadyDrainsUseTheirMemoryAgain()
+{
+    BoundedQueue<int> queue(100);
+    std::vector<int> out;
+    std::set<const int *> memory;
+    for (int round = 0; round < 50; ++round) {
+        for (int i = 0; i < 10; ++i)
+            queue.push(i);
+        out.clear();
+        QCOMPARE(queue.drain(out), std::size_t(10));
+        QCOMPARE(out, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+        if (round >= 2)
+            memory.insert(out.data());
+    }
+    QCOMPARE(memory.size(), std::size_t(2)); // they take turns
 }
 
 void BoundedQueueTest::closedQueueGivesWhatIsLeft()

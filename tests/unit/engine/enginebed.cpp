@@ -124,7 +124,7 @@ void EngineBed::rowsStored(bool isStored)
     QVERIFY(!batches.empty());
     RowsStored event;
     event.rows = batches.front().rows.size();
-    event.runs = batches.front().runs;
+    event.runs = std::move(batches.front().runs);
     event.triggerRows = event.runs.size();
     event.isStored = isStored;
     event.error = isStored ? QString() : QStringLiteral("disk full");

@@ -69,7 +69,7 @@ void StoreRunnerTest::everyBatchIsAnsweredOnce()
     const auto &stored = std::get<RowsStored>(events[0]);
     QCOMPARE(stored.rows, std::size_t(3));
     QCOMPARE(stored.triggerRows, std::size_t(1));
-    QCOMPARE(stored.runs, (std::vector<std::uint64_t>{7}));
+    QCOMPARE(*stored.runs, (std::vector<std::uint64_t>{7}));
     QVERIFY(stored.isStored);
 }
 
