@@ -19,7 +19,8 @@ std::vector<AlarmDefinition> systemDefinitions(int firstIndex)
     return {define("trigger-disabled", "triggerDisabled", Severity::High, SystemAlarm::TriggerDisabled),
             define("state-damaged", "stateDamaged", Severity::High, SystemAlarm::StateDamaged),
             define("history-lost", "historyLost", Severity::Medium, SystemAlarm::HistoryLost),
-            define("records-lost", "recordsLost", Severity::High, SystemAlarm::RecordsLost)};
+            define("records-lost", "recordsLost", Severity::High, SystemAlarm::RecordsLost),
+            define("not-compensated", "notCompensated", Severity::High, SystemAlarm::NotCompensated)};
 }
 } // namespace
 

@@ -17,8 +17,8 @@ namespace gridloom {
 class TriggerRuns;
 
 /// Alarms of the system itself, after those of the design.
-enum class SystemAlarm : std::uint8_t { TriggerDisabled, StateDamaged, HistoryLost, RecordsLost };
-inline constexpr int kSystemAlarms = 4;
+enum class SystemAlarm : std::uint8_t { TriggerDisabled, StateDamaged, HistoryLost, RecordsLost, NotCompensated };
+inline constexpr int kSystemAlarms = 5;
 
 class AlarmBoard {
 public:

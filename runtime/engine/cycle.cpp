@@ -18,6 +18,8 @@ constexpr std::chrono::seconds kRunDeadline{10};
 constexpr std::chrono::milliseconds kSlowRun{200};
 // A window is closed so much after its end, so that samples stamped just before it have arrived.
 constexpr std::chrono::milliseconds kWindowGrace{20};
+// Of an orderly stop (real time): what a coordination run has left for its steps, so that it can still be taken back.
+constexpr std::chrono::seconds kRunsLeft{2};
 
 Outcome outcomeOf(Quality quality)
 {
@@ -36,14 +38,16 @@ Cycle::Cycle(Parts parts)
     : m_parts(std::move(parts)), m_design(m_parts.design), m_points(static_cast<std::size_t>(m_design.points.size())),
       m_runs(m_parts.clock.clockDuration(kRunDeadline),
              [this](const TriggerRun &run, Outcome outcome) { m_triggers.runEnded(run, outcome); }),
+      m_runNumbers(m_parts.records.nextRun()),
       m_control(m_design, m_parts.outlets, m_parts.records, m_runs, m_parts.clock),
       m_history(m_design, m_parts.outlets), m_outbound(m_design, m_parts.outlets, m_parts.records),
       m_alarms(m_design, m_parts.records,
                [this](const AlarmBoard::Entry &entry, const AlarmTransition &transition) {
                    m_outbound.publishAlarm(entry, transition, m_now);
                }),
-      m_triggers(m_design, m_parts.outlets, m_parts.records, m_runs,
-                 {m_control, m_alarms, m_outbound, m_history,
+      m_coordination(m_design, {m_control, m_alarms, m_parts.records, m_runNumbers, m_parts.clock}),
+      m_triggers(m_design, m_parts.outlets, m_parts.records, m_runs, m_runNumbers,
+                 {m_control, m_alarms, m_outbound, m_history, m_coordination,
                   [this](PointHandle point, const Value &value) {
                       takeResult({point, Quality::Good, value, m_wall, m_now});
                   }},
@@ -78,6 +82,7 @@ void Cycle::start()
     m_schedule.add(nextOnGrid(m_now, kHousekeeping, Nanoseconds(0)), {Due::Housekeeping, 0});
     m_outbound.startPublications(m_now);
     m_triggers.start(m_now);
+    m_coordination.start(m_now, m_wall);
 }
 
 SteadyTime Cycle::step()
@@ -96,6 +101,8 @@ SteadyTime Cycle::step()
     m_triggers.startDue([this] { return image(); }, m_now, m_wall);
     m_outbound.publishDue(m_points, m_now, m_wall);
     m_runs.expire(m_now);
+    m_coordination.startDue(m_points, m_now, m_wall);
+    m_coordination.advance(m_now, m_wall);
     m_control.advance(m_now);
     if (!m_isDraining)
         m_history.heartbeats(m_points, m_now, m_wall);
@@ -110,7 +117,7 @@ SteadyTime Cycle::nextDue() const
 {
     SteadyTime next = m_now + kSecond;
     for (const auto due : {m_schedule.next(), m_triggers.nextDue(), m_outbound.nextPublication(), m_control.nextDue(),
-                           m_runs.nextDeadline(), m_history.nextFlush()})
+                           m_coordination.nextDue(), m_runs.nextDeadline(), m_history.nextFlush()})
         if (due && *due < next)
             next = *due;
     return next;
@@ -161,6 +168,7 @@ void Cycle::healthChanged(const HealthChanged &event)
 void Cycle::recordsCommitted(const RecordsCommitted &event)
 {
     m_alarms.committed(event.report, event.at, m_runs);
+    m_coordination.committed(event.report, m_now);
     if (event.report.result)
         m_alarms.clearSystem(SystemAlarm::RecordsLost, m_wall);
     else
@@ -307,6 +315,7 @@ void Cycle::beginDraining()
 {
     m_isDraining = true;
     m_triggers.stop();
+    m_coordination.drain(m_now + m_parts.clock.clockDuration(kRunsLeft));
     m_outbound.stopPublications();
     m_parts.outlets.stopPolling();
 }
@@ -314,6 +323,7 @@ void Cycle::beginDraining()
 void Cycle::finish()
 {
     step();
+    m_coordination.abandon(m_now, m_wall);
     m_control.rejectWaiting(m_now);
     m_triggers.abandonWaiting();
     m_history.flush(m_now, true);
@@ -338,6 +348,10 @@ EngineSnapshot Cycle::snapshot()
     s.mqtt = m_outbound.messages();
     s.alarms = m_alarms.ledger();
     s.publications = m_outbound.publications();
+    s.coordination = m_coordination.ledger();
+    s.coordinationLatency = m_coordination.latency();
+    s.coordinationStatistics = m_coordination.statistics();
+    s.coordinationWrites = m_coordination.writes();
     s.trigger = m_triggers.latency();
     s.triggerIssued = m_triggers.issuedLatency();
     s.fastStart = m_triggers.fastStart();

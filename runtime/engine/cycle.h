@@ -68,10 +68,12 @@ private:
     const Design &m_design;
     PointStore m_points;
     TriggerRuns m_runs;
+    RunNumbers m_runNumbers;
     ControlPath m_control;
     History m_history;
     Outbound m_outbound;
     AlarmBoard m_alarms;
+    CoordinationPath m_coordination;
     TriggerPath m_triggers;
 
     std::vector<TumblingWindow> m_windows;

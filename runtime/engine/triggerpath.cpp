@@ -19,11 +19,11 @@ Nanoseconds claimTtl(const Trigger &trigger, const ControlAction &action)
 } // namespace
 
 TriggerPath::TriggerPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs,
-                         Effects effects, Nanoseconds slowAfter)
+                         RunNumbers &numbers, Effects effects, Nanoseconds slowAfter)
     : m_design(design), m_outlets(outlets), m_records(records), m_runs(runs), m_effects(effects),
       m_slowAfter(slowAfter), m_watchersOf(static_cast<std::size_t>(design.points.size())),
       m_states(static_cast<std::size_t>(design.triggerList.size())),
-      m_statistics(static_cast<std::size_t>(design.triggerList.size())), m_nextRun(records.nextRun())
+      m_statistics(static_cast<std::size_t>(design.triggerList.size())), m_numbers(numbers)
 {
     for (const Trigger *trigger : design.triggerList) {
         const auto *when = std::get_if<Trigger::OnChange>(&trigger->when);
@@ -160,7 +160,7 @@ void TriggerPath::begin(int trigger, SteadyTime due, const std::shared_ptr<const
 {
     m_states[static_cast<std::size_t>(trigger)].isBusy = true;
     ++m_statistics[static_cast<std::size_t>(trigger)].runs;
-    const std::uint64_t run = m_nextRun++;
+    const std::uint64_t run = m_numbers.take();
     m_runs.begin(run, trigger, due, wall - std::chrono::duration_cast<std::chrono::microseconds>(now - due));
     m_outlets.runScript({trigger, run, image});
 }
@@ -231,6 +231,9 @@ void TriggerPath::carryOut(const Action &action, int trigger, const ScriptFinish
             m_runs.effectEnded(event.run, Effect::Aggregation, now,
                                m_effects.history.hasStore() ? QStringLiteral("the store's queue is full")
                                                             : QStringLiteral("the design has no store"));
+    } else if (const auto *coordination = std::get_if<CoordinationAction>(&action)) {
+        m_runs.coordinationAsked(event.run);
+        m_effects.coordination.startTask(coordination->task, now);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "core/processimage.h"
 #include "engine/alarmboard.h"
 #include "engine/controlpath.h"
+#include "engine/coordinationpath.h"
 #include "engine/history.h"
 #include "engine/outbound.h"
 #include "engine/schedule.h"
@@ -38,11 +39,12 @@ public:
         AlarmBoard &alarms;
         Outbound &outbound;
         History &history;
+        CoordinationPath &coordination;
         /// The row is a point as well: its new value, for the image and for whoever watches it.
         std::function<void(PointHandle, const Value &)> rowWritten;
     };
-    TriggerPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs, Effects effects,
-                Nanoseconds slowAfter);
+    TriggerPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs, RunNumbers &numbers,
+                Effects effects, Nanoseconds slowAfter);
 
     void start(SteadyTime now);
     void stop() { m_schedule.clear(); }
@@ -107,7 +109,7 @@ private:
     Schedule<int> m_schedule; ///< periodic triggers; ~index: the for-duration of an OnChange trigger ends
     std::vector<std::pair<int, SteadyTime>> m_due;     ///< in this cycle
     std::vector<std::pair<int, SteadyTime>> m_resumed; ///< held back before, offered already
-    std::uint64_t m_nextRun;
+    RunNumbers &m_numbers;
     Ledger m_ledger;
     Histogram m_latency;
     Histogram m_issuedLatency;

@@ -38,6 +38,8 @@ QByteArray runDetail(const TriggerRun &run)
             w.key("failure").string(QStringView(state.failure));
         w.endObject();
     }
+    if (run.coordinationAsked > 0)
+        w.key("coordination").beginObject().key("asked").integer(run.coordinationAsked).endObject();
     if (!run.log.empty()) {
         w.key("log").beginArray();
         for (const QByteArray &line : run.log)
@@ -64,7 +66,8 @@ QString effectName(Effect effect)
 
 bool TriggerRun::hasActed() const
 {
-    return std::any_of(effects.begin(), effects.end(), [](const EffectState &e) { return e.asked > 0; });
+    return coordinationAsked > 0
+        || std::any_of(effects.begin(), effects.end(), [](const EffectState &e) { return e.asked > 0; });
 }
 
 int TriggerRun::openEffects() const
@@ -109,6 +112,12 @@ void TriggerRuns::effectAsked(std::uint64_t run, Effect effect)
     auto &state = it->second.effects[static_cast<std::size_t>(effect)];
     ++state.asked;
     ++state.open;
+}
+
+void TriggerRuns::coordinationAsked(std::uint64_t run)
+{
+    if (const auto it = m_runs.find(run); it != m_runs.end())
+        ++it->second.coordinationAsked;
 }
 
 void TriggerRuns::issued(std::uint64_t run, SteadyTime now)

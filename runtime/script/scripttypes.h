@@ -48,7 +48,11 @@ struct AggregationAction {
     PointHandle point = kNoPoint;
     Value value;
 };
-using Action = std::variant<ControlAction, AlarmAction, PublishAction, AggregationAction>;
+// coordination.start("task")
+struct CoordinationAction {
+    int task = -1; ///< index in Design::coordinationList
+};
+using Action = std::variant<ControlAction, AlarmAction, PublishAction, AggregationAction, CoordinationAction>;
 
 enum class ScriptOutcome : std::uint8_t { Ok, Failed, TimedOut };
 

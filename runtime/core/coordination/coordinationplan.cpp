@@ -80,17 +80,16 @@ Result<CoordinationPlan> planRun(const CoordinationTask &task, const Design &des
         auto value = valueOf(step, design, run, points);
         if (!value)
             return value.error();
-        PlannedStep planned{step.id, step.output, design.points.at(step.output).id, std::move(value).value(),
+        PlannedStep planned{step.id,       step.output, design.points.at(step.output).id, std::move(value).value(),
                             step.deadline, {}};
         if (const auto *constant = std::get_if<Value>(&step.compensation)) {
             planned.compensation = *constant;
         } else if (std::holds_alternative<CoordinationTask::Previous>(step.compensation)) {
             const Value held = heldBy(step.output);
             if (!held.isNumber())
-                return stepError(
-                    "coordination.unknownPrevious", step,
-                    QStringLiteral("it is not known what %1 holds, so there is nothing to return to")
-                        .arg(design.points.at(step.output).name));
+                return stepError("coordination.unknownPrevious", step,
+                                 QStringLiteral("it is not known what %1 holds, so there is nothing to return to")
+                                     .arg(design.points.at(step.output).name));
             planned.compensation = held;
         }
         plan.steps.push_back(std::move(planned));
@@ -117,10 +116,11 @@ QByteArray openRunState(const CoordinationPlan &plan)
 
 Result<CoordinationPlan> readOpenRunState(const QString &taskId, const QByteArray &state, const Design &design)
 {
-    const Error damaged{QStringLiteral("coordination.state"),
-                        QStringLiteral("The saved state of an interrupted run of the coordination task \"%1\" cannot be "
-                                       "read: it was not taken back. Check its outputs.")
-                            .arg(taskId)};
+    const Error damaged{
+        QStringLiteral("coordination.state"),
+        QStringLiteral("The saved state of an interrupted run of the coordination task \"%1\" cannot be "
+                       "read: it was not taken back. Check its outputs.")
+            .arg(taskId)};
     const QJsonObject json = QJsonDocument::fromJson(state).object();
     const QJsonArray steps = json[QLatin1String("steps")].toArray();
     const int priority = json[QLatin1String("priority")].toInt(-1);

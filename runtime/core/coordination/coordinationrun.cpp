@@ -96,8 +96,8 @@ void CoordinationRun::answered(std::uint64_t ticket, CommandState state, const V
 void CoordinationRun::stepAnswered(CommandState state, bool isReached, const Error &error, SteadyTime at)
 {
     Trace &trace = m_traces[m_step];
-    trace.mayHaveChanged = trace.mayHaveChanged || isAccepted(state) || state == CommandState::Mismatch
-        || state == CommandState::TimedOut;
+    trace.mayHaveChanged =
+        trace.mayHaveChanged || isAccepted(state) || state == CommandState::Mismatch || state == CommandState::TimedOut;
     if (isReached) {
         trace.state = state;
         trace.done = at;
@@ -190,7 +190,8 @@ std::optional<SteadyTime> CoordinationRun::nextDue() const
 {
     if (m_phase == Phase::Ended)
         return std::nullopt;
-    const std::optional<SteadyTime> request = m_ticket ? std::nullopt : std::optional(m_notBefore.value_or(SteadyTime{}));
+    const std::optional<SteadyTime> request =
+        m_ticket ? std::nullopt : std::optional(m_notBefore.value_or(SteadyTime{}));
     if (m_phase == Phase::Compensating)
         return request;
     return request ? std::min(*request, m_leaseUntil) : m_leaseUntil;

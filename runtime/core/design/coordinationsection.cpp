@@ -61,9 +61,9 @@ const WritePolicy *readOutput(const DesignScope &scope, ObjectReader &step, Coor
         return nullptr;
     const PointRef &ref = scope.design.points.at(result.output);
     if (!ref.point || !ref.point->write) {
-        step.fault(u"point", "design.notAnOutput",
-                   QStringLiteral("\"%1\" cannot be written; give the point a \"write\" policy or name another")
-                       .arg(ref.id));
+        step.fault(
+            u"point", "design.notAnOutput",
+            QStringLiteral("\"%1\" cannot be written; give the point a \"write\" policy or name another").arg(ref.id));
         return nullptr;
     }
     if (!ref.point->write->verify)
@@ -81,8 +81,7 @@ CoordinationTask::Step readStep(const DesignScope &scope, ObjectReader &reader)
     const WritePolicy *policy = readOutput(scope, reader, step);
     reader.require(u"value");
     readStepValue(
-        reader, u"value",
-        QStringLiteral("a number, true, false, {\"point\": \"device.point\"} or {\"run\": true}"),
+        reader, u"value", QStringLiteral("a number, true, false, {\"point\": \"device.point\"} or {\"run\": true}"),
         [&](const Value &value) {
             step.value = value;
             checkLimits(reader, u"value", value, policy);
@@ -95,8 +94,7 @@ CoordinationTask::Step readStep(const DesignScope &scope, ObjectReader &reader)
                 step.value = CoordinationTask::CopyOf{scope.points.resolve(object, u"point")};
             }
         });
-    step.deadline =
-        reader.duration(u"deadlineMs", kShortestPeriod, policy ? policy->deadline : WritePolicy().deadline);
+    step.deadline = reader.duration(u"deadlineMs", kShortestPeriod, policy ? policy->deadline : WritePolicy().deadline);
     if (reader.any(u"compensate").isNull())
         return step;
     readStepValue(

@@ -170,7 +170,7 @@ struct CoordinationTask {
         QString id;
         PointHandle output = kNoPoint;
         std::variant<Value, CopyOf, RunNumber> value;
-        Milliseconds deadline{2'000};                            ///< from the request to Confirmed
+        Milliseconds deadline{2'000};                               ///< from the request to Confirmed
         std::variant<std::monostate, Value, Previous> compensation; ///< none: the step cannot be taken back
     };
     QString id;

@@ -17,8 +17,9 @@ QJsonObject manifest(const char *kind, const char *id)
 }
 } // namespace
 
-EngineBed::EngineBed(DesignDocument files)
+EngineBed::EngineBed(DesignDocument files, std::map<QString, QByteArray> lastStates)
 {
+    records.lastStates = std::move(lastStates);
     files["gridloom.json"] = R"({"schema":1,"site":{"id":"s","name":"S","zone":"Europe/Vienna"},
         "gateway":{"id":"gw","name":"G"},"storage":{"mode":"realTime"}})";
     files["channels/bus.json"] = R"({"id":"bus","name":"bus","driver":"fake","params":{}})";

@@ -46,7 +46,7 @@ public:
 class EngineBed {
 public:
     /// The files of the test's design beside gridloom.json, a store, a sink "mqtt" and a channel "bus".
-    explicit EngineBed(DesignDocument files);
+    explicit EngineBed(DesignDocument files, std::map<QString, QByteArray> lastStates = {});
 
     /// Lets time pass in one step and runs a cycle.
     void advance(Nanoseconds d);
