@@ -21,8 +21,8 @@ std::optional<Value> constantOf(const QJsonValue &value)
 
 void checkLimits(ObjectReader &step, QStringView key, const Value &value, const WritePolicy *policy)
 {
-    if (!policy)
-        return;
+    if (!policy || (policy->min && policy->max && *policy->min > *policy->max))
+        return; // a fault of the output
     const bool isTooLow = policy->min && compareNumbers(value, Value(*policy->min)).value_or(0) < 0;
     const bool isTooHigh = policy->max && compareNumbers(value, Value(*policy->max)).value_or(0) > 0;
     if (isTooLow || isTooHigh)
@@ -61,6 +61,9 @@ const WritePolicy *readOutput(const DesignScope &scope, ObjectReader &step, Coor
         return nullptr;
     const PointRef &ref = scope.design.points.at(result.output);
     if (!ref.point || !ref.point->write) {
+        // A setpoint without "write" is a fault of its own.
+        if (ref.point && (ref.point->kind == PointKind::Setpoint || ref.point->kind == PointKind::Command))
+            return nullptr;
         step.fault(
             u"point", "design.notAnOutput",
             QStringLiteral("\"%1\" cannot be written; give the point a \"write\" policy or name another").arg(ref.id));
@@ -132,14 +135,17 @@ void readCoordination(DesignScope &scope)
         }
         task.priority = readPriority(reader, task.priority);
         task.lease = reader.duration(u"leaseMs", kShortestPeriod, task.lease);
+        const std::size_t before = reader.faults().total();
         UniqueWords ids("design.duplicateId");
         for (ObjectReader &item : reader.children(u"steps", kMostSteps, true)) {
             task.steps.append(readStep(scope, item));
             ids.add(item, u"id", task.steps.constLast().id);
             item.finish();
         }
+        if (task.steps.isEmpty() && reader.faults().total() == before)
+            reader.fault(u"steps", "design.missing", QStringLiteral("the list is empty; add a step"));
         task.isDurable = reader.boolean(u"durable", false);
-        if (task.isDurable && !task.hasCompensation())
+        if (task.isDurable && !task.steps.isEmpty() && !task.hasCompensation())
             reader.fault(u"durable", "design.notAllowed",
                          QStringLiteral("no step has a compensation that could run after a power cut; add one or "
                                         "remove the key"));

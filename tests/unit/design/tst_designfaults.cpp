@@ -209,44 +209,6 @@ void triggerRows()
     watch("/queueLength", "", "design.missing");
 }
 
-void coordinationRows()
-{
-    const Rows row{"coordination/island.json"};
-    row("/id", "\"other\"", "design.idMismatch");
-    row("/enabled", "\"no\"", "design.wrongType");
-    row("/when", "1", "design.wrongType");
-    row("/when/periodMs", "9", "design.outOfRange");
-    row("/when/phaseMs", "5000", "design.outOfRange");
-    row("/when/kind", "\"periodic\"", "design.unknownKey");
-    row("/priority", "\"urgent\"", "design.unknownWord");
-    row("/leaseMs", "9", "design.outOfRange");
-    row("/durable", "1", "design.wrongType");
-    row("/overlap", "\"skip\"", "design.unknownKey");
-    row("/steps", "", "design.missing");
-    row("/steps", "[]", "design.missing", "");
-    row("/steps/1/id", "\"one\"", "design.duplicateId");
-    row("/steps/0/point", "\"meter1.set-point\"", "design.unknownPoint");
-    row("/steps/0/point", "\"meter1.active-power\"", "design.notAnOutput");
-    row("/steps/0/point", "\"demand.shaved\"", "design.notAnOutput");
-    row("/steps/0/value", "", "design.missing");
-    row("/steps/0/value", "null", "design.wrongType");
-    row("/steps/0/value", "\"5\"", "design.wrongType");
-    row("/steps/0/value", "50.1", "design.outOfRange");
-    row("/steps/0/value", "-51", "design.outOfRange");
-    row("/steps/1/value", "{}", "design.missing", "/steps/1/value/point");
-    row("/steps/1/value/point", "\"demand.shaven\"", "design.unknownPoint");
-    row("/steps/1/value/scale", "2", "design.unknownKey");
-    row("/steps/2/value/run", "false", "design.outOfRange");
-    row("/steps/2/value/run", "1", "design.wrongType");
-    row("/steps/2/value/point", "\"demand.shaved\"", "design.unknownKey");
-    row("/steps/0/deadlineMs", "0", "design.outOfRange");
-    row("/steps/0/compensate", "\"previous\"", "design.wrongType");
-    row("/steps/0/compensate", "{}", "design.missing", "/steps/0/compensate/previous");
-    row("/steps/0/compensate/previous", "false", "design.outOfRange");
-    row("/steps/1/compensate", "51", "design.outOfRange");
-    row("/steps/0/compensation", "1", "design.unknownKey");
-}
-
 void outboundRows()
 {
     const Rows row{"sinks/broker.json"};
@@ -278,7 +240,6 @@ void DesignFaultsTest::oneFault_data()
     aggregationRows();
     alarmRows();
     triggerRows();
-    coordinationRows();
     outboundRows();
 }
 
@@ -325,13 +286,6 @@ void DesignFaultsTest::files_data()
     row("devices/meter1.lua", "log(1)", "design.unknownFile");
     row("device/meter2.json", "{}", "design.unknownFile");
     row("coordinations/task.json", "{}", "design.unknownFile");
-    row("coordination/task.lua", "log(1)", "design.unknownFile");
-    row("coordination/plain.json", R"({"id": "plain", "name": "plain", "durable": true,
-        "steps": [{"id": "a", "point": "meter1.setpoint", "value": 1}]})",
-        "design.notAllowed");
-    row("coordination/again.json", R"({"id": "again", "name": "island mode",
-        "steps": [{"id": "a", "point": "meter1.setpoint", "value": 1}]})",
-        "design.duplicateName");
     row("stores/second.json", R"({"id": "second", "name": "second", "store": "embedded"})", "design.tooMany");
     row("devices/silent.json", R"({"id": "silent", "name": "silent", "points": [
         {"id": "p", "name": "p", "kind": "measured", "address": "holding:1"}]})",

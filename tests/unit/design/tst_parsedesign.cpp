@@ -20,7 +20,6 @@ private Q_SLOTS:
     void fillsDefaultsOfPlugins();
     void resolvesReferences();
     void readsTriggers();
-    void readsCoordination();
     void alarmsAreFoundByShortNameWhereUnique();
     void resultsMayFeedOtherAggregations();
     void acceptsNames_data();
@@ -168,41 +167,6 @@ void ParseDesignTest::readsTriggers()
     QCOMPARE(watch->overlap, OverlapMode::Queue);
     QCOMPARE(watch->queueLength, 5);
     QCOMPARE(watch->memoryLimit, std::size_t(524'288));
-}
-
-void ParseDesignTest::readsCoordination()
-{
-    QCOMPARE(m_design->coordinationList.size(), 1);
-    QCOMPARE(m_design->coordinationByName.value("island mode", -1), 0);
-    const CoordinationTask &task = *m_design->coordinationList.at(0);
-    QCOMPARE(task.index, 0);
-    QVERIFY(task.isEnabled && task.isDurable && task.hasCompensation());
-    QCOMPARE(task.when->period, Milliseconds(5'000));
-    QCOMPARE(task.when->phase, Milliseconds(500));
-    QCOMPARE(task.priority, ControlPriority::GridLimit);
-    QCOMPARE(task.lease, Milliseconds(4'000));
-    QCOMPARE(task.steps.size(), 3);
-    QCOMPARE(task.steps[0].output, PointHandle(1));
-    QCOMPARE(std::get<Value>(task.steps[0].value), Value(5)); // an integer stays one
-    QCOMPARE(task.steps[0].deadline, Milliseconds(300));
-    QVERIFY(std::holds_alternative<CoordinationTask::Previous>(task.steps[0].compensation));
-    QCOMPARE(std::get<CoordinationTask::CopyOf>(task.steps[1].value).point, PointHandle(5));
-    QCOMPARE(task.steps[1].deadline, Milliseconds(2'000)); // the output's own
-    QCOMPARE(std::get<Value>(task.steps[1].compensation), Value(-50));
-    QVERIFY(std::holds_alternative<CoordinationTask::RunNumber>(task.steps[2].value));
-    QCOMPARE(task.steps[2].compensation.index(), std::size_t(0));
-
-    DesignDocument plain = smallDesign();
-    plain["coordination/island.json"] = R"({"id": "island", "name": "i", "steps": [
-        {"id": "a", "point": "meter1.setpoint", "value": 0.5}, {"id": "b", "point": "meter1.setpoint", "value": true}]})";
-    const ParsedDesign parsed = parseDesign(plain, smallContext());
-    QVERIFY2(parsed.design, texts(parsed.faults));
-    const CoordinationTask &defaults = *parsed.design->coordinationList.at(0);
-    QVERIFY(defaults.isEnabled && !defaults.isDurable && !defaults.hasCompensation() && !defaults.when);
-    QCOMPARE(defaults.priority, ControlPriority::Schedule);
-    QCOMPARE(defaults.lease, Milliseconds(10'000));
-    QCOMPARE(std::get<Value>(defaults.steps[0].value), Value(0.5));
-    QCOMPARE(std::get<Value>(defaults.steps[1].value), Value(true));
 }
 
 void ParseDesignTest::alarmsAreFoundByShortNameWhereUnique()
