@@ -223,7 +223,7 @@ void CoordinationPath::ask(const QString &taskId, Active &active, const Coordina
     control.value = request.value;
     control.priority = plan.priority;
     control.owner = coordinationOwner(taskId);
-    control.reason = control.owner + QLatin1Char('#') + QString::number(plan.run);
+    control.run = plan.run;
     control.claimTtl = request.deadline;
     control.deadline = request.deadline;
     control.ticket = active.ticket;

@@ -208,7 +208,6 @@ void TriggerPath::carryOut(const Action &action, int trigger, const ScriptFinish
         request.value = control->value;
         request.priority = control->priority.value_or(definition.priority);
         request.owner = definition.id;
-        request.reason = definition.id + QLatin1Char('#') + QString::number(event.run);
         request.run = event.run;
         request.computedFrom = event.imageTime;
         request.claimTtl = claimTtl(definition, *control);
@@ -283,7 +282,8 @@ void TriggerPath::runEnded(const TriggerRun &run, Outcome outcome)
         ++m_runsDropped;
         return;
     }
-    RunRecord record = runRecord(run, outcome, trigger.id);
+    RunRecord record = runRecord(run, outcome, trigger.id, m_details.take());
+    m_details.remember(record.detail);
     if (!record.error.isEmpty())
         statistics.lastError = record.error;
     ++m_runsKept;

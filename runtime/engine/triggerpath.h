@@ -3,6 +3,7 @@
 // scripts ask for. Engine thread.
 #pragma once
 
+#include "core/bytespool.h"
 #include "core/histogram.h"
 #include "core/ledger.h"
 #include "core/processimage.h"
@@ -110,6 +111,7 @@ private:
     std::vector<std::pair<int, SteadyTime>> m_due;     ///< in this cycle
     std::vector<std::pair<int, SteadyTime>> m_resumed; ///< held back before, offered already
     RunNumbers &m_numbers;
+    BytesPool m_details; ///< of run records
     Ledger m_ledger;
     Histogram m_latency;
     Histogram m_issuedLatency;

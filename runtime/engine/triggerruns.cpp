@@ -22,16 +22,16 @@ QString outcomeName(const TriggerRun &run, Outcome outcome)
     return run.started ? QStringLiteral("Discarded") : QStringLiteral("Skipped");
 }
 
-QByteArray runDetail(const TriggerRun &run)
+QByteArray runDetail(const TriggerRun &run, QByteArray buffer)
 {
-    JsonWriter w;
+    static constexpr std::array<std::string_view, kEffects> kNames = {"control", "alarm", "mqtt", "aggregation"};
+    JsonWriter w(std::move(buffer));
     w.beginObject();
     for (std::size_t i = 0; i < kEffects; ++i) {
         const auto &state = run.effects[i];
         if (state.asked == 0)
             continue;
-        const QByteArray name = effectName(static_cast<Effect>(i)).toLatin1();
-        w.key(name.constData()).beginObject().key("asked").integer(state.asked);
+        w.key(kNames[i]).beginObject().key("asked").integer(state.asked);
         if (state.open > 0)
             w.key("open").integer(state.open);
         if (!state.failure.isEmpty())
@@ -206,7 +206,7 @@ void TriggerRuns::abandon(SteadyTime now)
     m_deadlines.clear();
 }
 
-RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &triggerId)
+RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &triggerId, QByteArray buffer)
 {
     RunRecord record;
     record.run = run.run;
@@ -225,7 +225,7 @@ RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &trigg
     record.mqttUs = effectUs(Effect::Mqtt);
     record.aggregationUs = effectUs(Effect::Aggregation);
     record.doneUs = usSince(run.due, run.ended);
-    record.detail = runDetail(run);
+    record.detail = runDetail(run, std::move(buffer));
     return record;
 }
 

@@ -81,8 +81,8 @@ private:
 
 /// "control", "alarm", "mqtt", "aggregation".
 QString effectName(Effect effect);
-/// The record of an ended run; `triggerId` is its stable id.
-RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &triggerId);
+/// The record of an ended run; `triggerId` is its stable id, `buffer` the memory of its detail.
+RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &triggerId, QByteArray buffer = {});
 /// What made a run slow: the stage that took the largest part, such as "queue", "lua", "device", "fsync", "broker", "store".
 QString slowestStage(const TriggerRun &run);
 

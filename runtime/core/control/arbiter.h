@@ -35,8 +35,8 @@ struct ControlRequest {
     Value value;
     ControlPriority priority = ControlPriority::Schedule;
     QString owner;             ///< who claims the output: a trigger's id, "user:NAME"
-    QString reason;            ///< "trigger-id#run"
-    std::uint64_t run = 0;     ///< trigger run, 0: none
+    QString reason;            ///< said by whoever asks; empty: the owner's run
+    std::uint64_t run = 0;     ///< of a trigger or a coordination task, 0: none
     SteadyTime computedFrom{}; ///< freeze time of the image it was computed from; {}: of none (a user's request)
     std::chrono::nanoseconds claimTtl{std::chrono::seconds(3)}; ///< 3 x the trigger's period
     std::optional<Nanoseconds> deadline;                        ///< from now, of the clock; else the output's own

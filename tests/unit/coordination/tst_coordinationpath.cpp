@@ -66,7 +66,7 @@ void CoordinationPathTest::aRunWritesItsStepsInOrder()
     QCOMPARE(steps[1][QLatin1String("us")].toInt(), 7'000);
     const auto controls = bed.records.all<ControlRecord>();
     QCOMPARE(controls.size(), std::size_t(2));
-    QCOMPARE(controls[0].reason, QStringLiteral("coordination:task#1"));
+    QCOMPARE(controls[0].reasonText(), QStringLiteral("coordination:task#1"));
     QCOMPARE(controls[1].pointId, QStringLiteral("dev.b"));
     // Written down while it was open, and no longer.
     QCOMPARE(bed.states().size(), std::size_t(2));
