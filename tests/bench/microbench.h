@@ -30,6 +30,5 @@ struct MicroBenchResult {
 Result<MicroBenchResult> benchAcquire(const MicroBenchOptions &options);
 Result<MicroBenchResult> benchAllocations(const MicroBenchOptions &options);
 Result<MicroBenchResult> benchPoints(const MicroBenchOptions &options);
-Result<MicroBenchResult> benchTriggers(const MicroBenchOptions &options);
 
 } // namespace gridloom

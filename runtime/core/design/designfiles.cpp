@@ -17,15 +17,14 @@ struct FolderName {
     QString name;
 };
 
-const std::array<FolderName, 8> &folderNames()
+const std::array<FolderName, 7> &folderNames()
 {
-    static const std::array<FolderName, 8> names{{
+    static const std::array<FolderName, 7> names{{
         {DesignFolder::Channels, QStringLiteral("channels")},
         {DesignFolder::Devices, QStringLiteral("devices")},
         {DesignFolder::Aggregations, QStringLiteral("aggregations")},
         {DesignFolder::Alarms, QStringLiteral("alarms")},
         {DesignFolder::Triggers, QStringLiteral("triggers")},
-        {DesignFolder::Coordination, QStringLiteral("coordination")},
         {DesignFolder::Sinks, QStringLiteral("sinks")},
         {DesignFolder::Stores, QStringLiteral("stores")},
     }};
@@ -67,7 +66,13 @@ void checkStrayFile(const QString &path, const QString &folder, FaultList &fault
     for (const FolderName &known : folderNames())
         names.append(known.name);
     const QString meant = folder.isEmpty() ? QString() : nearestName(folder, names);
-    if (!meant.isEmpty())
+    if (folder == QLatin1String("coordination"))
+        faults.add({path,
+                    {},
+                    0,
+                    QStringLiteral("design.unknownFile"),
+                    QStringLiteral("this version knows no coordination tasks; remove the file")});
+    else if (!meant.isEmpty())
         faults.add({path,
                     {},
                     0,
