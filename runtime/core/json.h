@@ -19,6 +19,8 @@ class JsonWriter {
 public:
     JsonWriter() = default;
     explicit JsonWriter(qsizetype reserve) { m_out.reserve(reserve); }
+    /// Writes behind what `buffer` holds; its memory is used.
+    explicit JsonWriter(QByteArray buffer) : m_out(std::move(buffer)) {}
 
     JsonWriter &beginObject();
     JsonWriter &endObject();

@@ -37,12 +37,14 @@ void writeLedgers(JsonWriter &w, const EngineSnapshot &s)
     s.mqtt.write(w.key("mqtt"));
     s.alarms.write(w.key("alarms"));
     s.publications.write(w.key("publications"));
+    s.coordination.write(w.key("coordination"));
     w.endObject();
     w.key("latency").beginObject();
     s.trigger.writeState(w.key("trigger"));
     s.triggerIssued.writeState(w.key("triggerIssued"));
     s.fastStart.writeState(w.key("fastStart"));
     s.publication.writeState(w.key("mqtt"));
+    s.coordinationLatency.writeState(w.key("coordination"));
     w.endObject();
 }
 
@@ -85,6 +87,7 @@ void writeCounts(JsonWriter &w, const EngineSnapshot &s, const StatusContext &c)
     w.endObject();
     number("aggregationRuns", s.aggregationRuns);
     number("cycles", s.cycles);
+    number("coordinationWrites", s.coordinationWrites);
 }
 
 void writeStates(JsonWriter &w, const EngineSnapshot &s, const StatusContext &c)
@@ -188,6 +191,22 @@ void writeTriggers(JsonWriter &w, const EngineSnapshot &s, const Design &design)
             .endObject();
     w.endObject();
 }
+void writeCoordination(JsonWriter &w, const EngineSnapshot &s, const Design &design)
+{
+    w.key("coordination").beginArray();
+    for (std::size_t i = 0; i < s.coordinationStatistics.size(); ++i) {
+        const CoordinationStatistics &t = s.coordinationStatistics[i];
+        const CoordinationTask &task = *design.coordinationList[static_cast<qsizetype>(i)];
+        w.beginObject().key("id").string(QStringView(task.id)).key("name").string(QStringView(task.name));
+        w.key("runs").unsignedInteger(t.runs).key("failed").unsignedInteger(t.failed);
+        w.key("timedOut").unsignedInteger(t.timedOut).key("discarded").unsignedInteger(t.discarded);
+        w.key("compensated").unsignedInteger(t.compensated);
+        if (!t.lastError.isEmpty())
+            w.key("lastError").string(QStringView(t.lastError));
+        w.endObject();
+    }
+    w.endArray();
+}
 } // namespace
 
 ProcessUse readProcessUse()
@@ -221,6 +240,7 @@ QByteArray statusLine(const EngineSnapshot &s, const StatusContext &c)
     writeCounts(w, s, c);
     writeStates(w, s, c);
     writeTriggers(w, s, c.design);
+    writeCoordination(w, s, c.design);
     w.key("process")
         .beginObject()
         .key("cpuMs")

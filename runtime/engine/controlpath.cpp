@@ -114,16 +114,19 @@ void ControlPath::finished(const ControlCommand &command, SteadyTime now)
     record.pointId = command.request.point < static_cast<PointHandle>(m_design.points.size())
         ? m_design.points[command.request.point].id
         : QString();
-    record.value = command.value.toText();
-    record.readBack = command.readBack.isNull() ? QByteArray() : command.readBack.toText();
-    record.reason = command.request.reason;
+    record.value = command.value;
+    record.readBack = command.readBack;
+    record.reason = command.request.reason.isEmpty() ? command.request.owner : command.request.reason;
+    record.run = command.request.run;
     record.priority = priorityName(command.request.priority);
     record.state = commandStateName(command.state);
     record.error = command.error.message;
     record.requested = command.requestedWall;
     record.durationUs = std::chrono::duration_cast<std::chrono::microseconds>(now - command.requestedAt).count();
     m_records.append(std::move(record));
-    if (command.request.run == 0)
+    if (command.request.ticket != 0 && m_ticketEnded)
+        m_ticketEnded(command, now);
+    if (command.request.ticket != 0 || command.request.run == 0)
         return;
     const bool isDone = command.state == CommandState::Confirmed || command.state == CommandState::NotNeeded;
     QString failure;

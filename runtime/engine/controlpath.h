@@ -20,6 +20,24 @@ class ControlPath {
 public:
     ControlPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs, const Clock &clock);
 
+    /// Told how each request with a ticket ended, also from within request(). Set once.
+    void setTicketEnded(std::function<void(const ControlCommand &, SteadyTime)> ended)
+    {
+        m_ticketEnded = std::move(ended);
+    }
+    /// Leases of coordination tasks and what they find: see Arbiter.
+    Result<void> lease(const std::vector<PointHandle> &points, const QString &owner, ControlPriority priority,
+                       SteadyTime now, SteadyTime until)
+    {
+        return m_arbiter.lease(points, owner, priority, now, until);
+    }
+    Result<void> holdsLease(const std::vector<PointHandle> &points, const QString &owner) const
+    {
+        return m_arbiter.holdsLease(points, owner);
+    }
+    void release(const std::vector<PointHandle> &points, const QString &owner) { m_arbiter.release(points, owner); }
+    std::pair<Value, SteadyTime> lastWritten(PointHandle point) const { return m_arbiter.lastWritten(point); }
+
     /// A run's effect must have been announced (effectAsked) before.
     void request(const ControlRequest &request, SteadyTime now, WallTime wall);
     void writeFinished(const WriteFinished &event);
@@ -31,7 +49,6 @@ public:
     /// Orderly stop: nothing that waits is sent any more.
     void rejectWaiting(SteadyTime now);
 
-    CommandId nextCommand() const { return m_arbiter.nextCommand(); }
     const Ledger &ledger() const { return m_ledger; }
     const ControlCounts &counts() const { return m_counts; }
 
@@ -44,6 +61,7 @@ private:
     TriggerRuns &m_runs;
     const Clock &m_clock;
     Arbiter m_arbiter;
+    std::function<void(const ControlCommand &, SteadyTime)> m_ticketEnded;
     Ledger m_ledger;
     ControlCounts m_counts;
 };

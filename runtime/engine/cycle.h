@@ -4,7 +4,7 @@
 // Without a thread of its own: Engine runs it, tests step it with a fake clock.
 #pragma once
 
-#include "engine/checkpoint.h"
+#include "core/window/tumblingwindow.h"
 #include "engine/snapshot.h"
 #include "script/expression.h"
 
@@ -26,8 +26,6 @@ public:
         std::vector<PointHandle> watched; ///< points whose values each snapshot carries
         /// Called on the engine thread once a (real) second, at 550 ms past the full second of the clock's grid.
         std::function<void(EngineSnapshot)> publish;
-        /// How often the state of windows, alarms and scripts is written down; real time.
-        std::chrono::milliseconds checkpointPeriod{10'000};
     };
     explicit Cycle(Parts parts);
 
@@ -37,14 +35,13 @@ public:
     SteadyTime step();
     /// Orderly stop, after drivers and workers have ended: nothing that waits is begun, the last rows are handed over.
     void finish();
-    /// After store and sinks have ended: takes their answers in, ends what is still open, and writes the last state
-    /// down: nothing is appended to the records after it.
+    /// After store and sinks have ended: takes their answers in and ends what is still open.
     void abandonRuns();
     EngineSnapshot snapshot();
     void adoptOutbox(const std::vector<OutboxEntry> &pending) { m_outbound.adopt(pending); }
 
 private:
-    enum class Due : std::uint8_t { Alarm, Status, Housekeeping, Checkpoint };
+    enum class Due : std::uint8_t { Window, Alarm, Status, Housekeeping };
     struct DueKey {
         Due kind;
         int index;
@@ -56,8 +53,9 @@ private:
     void evaluateExpressions();
     void evaluateDirty();
     void reportLostRows();
+    void addToWindows(const Sample &sample);
+    void closeWindow(int index);
     void scheduleStatus();
-    void checkpoint();
     void runDues();
     void beginDraining();
     void countPolls();
@@ -69,17 +67,19 @@ private:
     const Parts m_parts;
     const Design &m_design;
     PointStore m_points;
-    const Nanoseconds m_checkpointPeriod; ///< of the clock
-    StateJournal m_journal;
     TriggerRuns m_runs;
+    RunNumbers m_runNumbers;
     ControlPath m_control;
     History m_history;
     Outbound m_outbound;
     AlarmBoard m_alarms;
+    CoordinationPath m_coordination;
     TriggerPath m_triggers;
-    WindowPath m_windows;
-    Checkpoint m_checkpoint;
 
+    std::vector<TumblingWindow> m_windows;
+    std::vector<const Aggregation *> m_windowAggregations; ///< by window
+    std::vector<std::optional<WallTime>> m_windowDue;      ///< as scheduled, by window
+    std::vector<std::vector<int>> m_windowsOf;             ///< by point
     std::vector<std::vector<PointHandle>> m_expressionsOf; ///< by input point
     std::vector<char> m_isDirty;                           ///< by point: a Computed one to evaluate
     bool m_hasDirty = false;
@@ -91,7 +91,6 @@ private:
     SteadyTime m_now{};
     WallTime m_wall{};
     bool m_isDraining = false;
-    bool m_isOver = false; ///< only answers are taken in
     Ledger m_pointLedger;
     Outlets::PollCounts m_counted;
     std::uint64_t m_cycles = 0;

@@ -15,14 +15,16 @@ struct EngineSnapshot {
     SteadyTime at{};
     WallTime wall{};
     bool isDraining = false;
-    Ledger points, triggers, control, mqtt, alarms, publications;
-    Histogram trigger, triggerIssued, fastStart, publication;
+    Ledger points, triggers, control, mqtt, alarms, publications, coordination;
+    Histogram trigger, triggerIssued, fastStart, publication, coordinationLatency;
     ControlCounts commands;
     StoreAccount store;
     std::uint64_t aggregationRuns = 0, runsKept = 0, runsDropped = 0;
     std::uint64_t cycles = 0;
     std::vector<SlowRun> slowRuns;
-    std::vector<TriggerStatistics> triggerStatistics; ///< by trigger index
+    std::vector<TriggerStatistics> triggerStatistics;           ///< by trigger index
+    std::vector<CoordinationStatistics> coordinationStatistics; ///< by task index
+    std::uint64_t coordinationWrites = 0;                       ///< of coordination runs, confirmed by a device
 
     struct ActiveAlarm {
         QString id, name, state, severity, text;
@@ -46,7 +48,7 @@ struct EngineSnapshot {
     bool isIdle() const
     {
         return points.inFlight == 0 && triggers.inFlight == 0 && control.inFlight == 0 && alarms.inFlight == 0
-            && store.pending == 0;
+            && coordination.inFlight == 0 && store.pending == 0;
     }
 };
 

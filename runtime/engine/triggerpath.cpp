@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/triggerpath.h"
 
-#include <QLoggingCategory>
-
 namespace gridloom {
 
 namespace {
-Q_LOGGING_CATEGORY(lcEngine, "gridloom.engine")
-
 constexpr int kOverrunsToDisable = 3;
 constexpr std::size_t kSlowRunsKept = 10;
 // Of runs that did nothing and ended well, one in so many is recorded.
@@ -23,11 +19,11 @@ Nanoseconds claimTtl(const Trigger &trigger, const ControlAction &action)
 } // namespace
 
 TriggerPath::TriggerPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs,
-                         Effects effects, Nanoseconds slowAfter, StateKeeping keeping)
+                         RunNumbers &numbers, Effects effects, Nanoseconds slowAfter)
     : m_design(design), m_outlets(outlets), m_records(records), m_runs(runs), m_effects(effects),
-      m_slowAfter(slowAfter), m_keeping(keeping), m_watchersOf(static_cast<std::size_t>(design.points.size())),
+      m_slowAfter(slowAfter), m_watchersOf(static_cast<std::size_t>(design.points.size())),
       m_states(static_cast<std::size_t>(design.triggerList.size())),
-      m_statistics(static_cast<std::size_t>(design.triggerList.size())), m_nextRun(records.nextRun())
+      m_statistics(static_cast<std::size_t>(design.triggerList.size())), m_numbers(numbers)
 {
     for (const Trigger *trigger : design.triggerList) {
         const auto *when = std::get_if<Trigger::OnChange>(&trigger->when);
@@ -42,12 +38,6 @@ TriggerPath::TriggerPath(const Design &design, const Outlets &outlets, Records &
 
 void TriggerPath::start(SteadyTime now)
 {
-    std::vector<QString> keys;
-    for (const Trigger *trigger : m_design.triggerList)
-        keys.push_back(scriptStateKey(*trigger));
-    m_keeping.journal.removeOthers(QStringLiteral("script/"), std::move(keys));
-    for (State &state : m_states)
-        state.nextState = now + m_keeping.period;
     for (const Trigger *trigger : m_design.triggerList)
         if (const auto *when = std::get_if<Trigger::Periodic>(&trigger->when); when && trigger->isEnabled)
             m_schedule.add(nextOnGrid(now, when->period, when->phase), trigger->index);
@@ -168,15 +158,11 @@ void TriggerPath::startDue(const std::function<std::shared_ptr<const ProcessImag
 void TriggerPath::begin(int trigger, SteadyTime due, const std::shared_ptr<const ProcessImage> &image, SteadyTime now,
                         WallTime wall)
 {
-    State &state = m_states[static_cast<std::size_t>(trigger)];
-    state.isBusy = true;
-    const bool wantsState = now >= state.nextState;
-    if (wantsState)
-        state.nextState = now + m_keeping.period;
+    m_states[static_cast<std::size_t>(trigger)].isBusy = true;
     ++m_statistics[static_cast<std::size_t>(trigger)].runs;
-    const std::uint64_t run = m_nextRun++;
+    const std::uint64_t run = m_numbers.take();
     m_runs.begin(run, trigger, due, wall - std::chrono::duration_cast<std::chrono::microseconds>(now - due));
-    m_outlets.runScript({trigger, run, image, wantsState});
+    m_outlets.runScript({trigger, run, image});
 }
 
 void TriggerPath::scriptFinished(ScriptFinished &event, SteadyTime now, WallTime wall)
@@ -184,7 +170,6 @@ void TriggerPath::scriptFinished(ScriptFinished &event, SteadyTime now, WallTime
     State &state = m_states[static_cast<std::size_t>(event.trigger)];
     state.isBusy = false;
     countOverrun(event.trigger, event.result, wall);
-    keepState(event.trigger, event.result);
     if (m_runs.scriptEnded(event.run, event.result, event.started, event.ended)) {
         for (const Action &action : event.result.actions)
             carryOut(action, event.trigger, event, now, wall);
@@ -197,23 +182,6 @@ void TriggerPath::scriptFinished(ScriptFinished &event, SteadyTime now, WallTime
         m_resumed.emplace_back(event.trigger, state.waiting.front()); // startDue() begins it before anything new
         state.waiting.pop_front();
     }
-}
-
-void TriggerPath::keepState(int trigger, const ScriptResult &result)
-{
-    State &state = m_states[static_cast<std::size_t>(trigger)];
-    if (result.state) {
-        m_keeping.journal.write(scriptStateKey(*m_design.triggerList[trigger]), *result.state);
-        state.isStateRefused = false;
-    } else if (!result.stateError.isEmpty() && !std::exchange(state.isStateRefused, true)) {
-        m_statistics[static_cast<std::size_t>(trigger)].lastError = result.stateError;
-        qCWarning(lcEngine).noquote() << result.stateError;
-    }
-}
-
-void TriggerPath::stateSaved(const ScriptStateSaved &event)
-{
-    m_keeping.journal.write(scriptStateKey(*m_design.triggerList[event.trigger]), event.state);
 }
 
 void TriggerPath::discardWaiting(int trigger)
@@ -240,7 +208,6 @@ void TriggerPath::carryOut(const Action &action, int trigger, const ScriptFinish
         request.value = control->value;
         request.priority = control->priority.value_or(definition.priority);
         request.owner = definition.id;
-        request.reason = definition.id + QLatin1Char('#') + QString::number(event.run);
         request.run = event.run;
         request.computedFrom = event.imageTime;
         request.claimTtl = claimTtl(definition, *control);
@@ -263,6 +230,9 @@ void TriggerPath::carryOut(const Action &action, int trigger, const ScriptFinish
             m_runs.effectEnded(event.run, Effect::Aggregation, now,
                                m_effects.history.hasStore() ? QStringLiteral("the store's queue is full")
                                                             : QStringLiteral("the design has no store"));
+    } else if (const auto *coordination = std::get_if<CoordinationAction>(&action)) {
+        m_runs.coordinationAsked(event.run);
+        m_effects.coordination.startTask(coordination->task, now);
     }
 }
 
@@ -312,7 +282,8 @@ void TriggerPath::runEnded(const TriggerRun &run, Outcome outcome)
         ++m_runsDropped;
         return;
     }
-    RunRecord record = runRecord(run, outcome, trigger.id);
+    RunRecord record = runRecord(run, outcome, trigger.id, m_details.take());
+    m_details.remember(record.detail);
     if (!record.error.isEmpty())
         statistics.lastError = record.error;
     ++m_runsKept;

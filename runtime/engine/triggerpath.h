@@ -3,11 +3,13 @@
 // scripts ask for. Engine thread.
 #pragma once
 
+#include "core/bytespool.h"
 #include "core/histogram.h"
 #include "core/ledger.h"
 #include "core/processimage.h"
 #include "engine/alarmboard.h"
 #include "engine/controlpath.h"
+#include "engine/coordinationpath.h"
 #include "engine/history.h"
 #include "engine/outbound.h"
 #include "engine/schedule.h"
@@ -38,15 +40,12 @@ public:
         AlarmBoard &alarms;
         Outbound &outbound;
         History &history;
+        CoordinationPath &coordination;
         /// The row is a point as well: its new value, for the image and for whoever watches it.
         std::function<void(PointHandle, const Value &)> rowWritten;
     };
-    struct StateKeeping {
-        StateJournal &journal;
-        Nanoseconds period; ///< how often a script's `state` is written down
-    };
-    TriggerPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs, Effects effects,
-                Nanoseconds slowAfter, StateKeeping keeping);
+    TriggerPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs, RunNumbers &numbers,
+                Effects effects, Nanoseconds slowAfter);
 
     void start(SteadyTime now);
     void stop() { m_schedule.clear(); }
@@ -60,12 +59,9 @@ public:
     void startDue(const std::function<std::shared_ptr<const ProcessImage>()> &image, SteadyTime now, WallTime wall);
     /// Carries out the actions of a script that has ended.
     void scriptFinished(ScriptFinished &event, SteadyTime now, WallTime wall);
-    /// The `state` of a script at an orderly stop.
-    void stateSaved(const ScriptStateSaved &event);
     /// For TriggerRuns: a run ended.
     void runEnded(const TriggerRun &run, Outcome outcome);
 
-    std::uint64_t nextRun() const { return m_nextRun; } ///< the first run number that was not given out
     const Ledger &ledger() const { return m_ledger; }
     const std::vector<TriggerStatistics> &statistics() const { return m_statistics; }
     const Histogram &latency() const { return m_latency; }
@@ -87,8 +83,6 @@ private:
         bool isBusy = false;
         int overruns = 0;               ///< in a row
         std::vector<Watch> watches;     ///< by position in OnChange::points
-        SteadyTime nextState{};         ///< when its script's `state` is asked for again
-        bool isStateRefused = false;    ///< it cannot be kept, and that was told
         std::deque<SteadyTime> waiting; ///< due times held back by OverlapMode Queue and Latest
     };
     struct Watcher {
@@ -101,7 +95,6 @@ private:
                WallTime wall);
     void periodicDue(int trigger, SteadyTime due, SteadyTime now);
     void carryOut(const Action &action, int trigger, const ScriptFinished &event, SteadyTime now, WallTime wall);
-    void keepState(int trigger, const ScriptResult &result);
     void discardWaiting(int trigger);
     void countOverrun(int trigger, const ScriptResult &result, WallTime wall);
 
@@ -111,14 +104,14 @@ private:
     TriggerRuns &m_runs;
     Effects m_effects;
     Nanoseconds m_slowAfter;
-    StateKeeping m_keeping;
     std::vector<std::vector<Watcher>> m_watchersOf; ///< by point
     std::vector<State> m_states;                    ///< by trigger
     std::vector<TriggerStatistics> m_statistics;
     Schedule<int> m_schedule; ///< periodic triggers; ~index: the for-duration of an OnChange trigger ends
     std::vector<std::pair<int, SteadyTime>> m_due;     ///< in this cycle
     std::vector<std::pair<int, SteadyTime>> m_resumed; ///< held back before, offered already
-    std::uint64_t m_nextRun;
+    RunNumbers &m_numbers;
+    BytesPool m_details; ///< of run records
     Ledger m_ledger;
     Histogram m_latency;
     Histogram m_issuedLatency;

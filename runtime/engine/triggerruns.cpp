@@ -22,22 +22,24 @@ QString outcomeName(const TriggerRun &run, Outcome outcome)
     return run.started ? QStringLiteral("Discarded") : QStringLiteral("Skipped");
 }
 
-QByteArray runDetail(const TriggerRun &run)
+QByteArray runDetail(const TriggerRun &run, QByteArray buffer)
 {
-    JsonWriter w;
+    static constexpr std::array<std::string_view, kEffects> kNames = {"control", "alarm", "mqtt", "aggregation"};
+    JsonWriter w(std::move(buffer));
     w.beginObject();
     for (std::size_t i = 0; i < kEffects; ++i) {
         const auto &state = run.effects[i];
         if (state.asked == 0)
             continue;
-        const QByteArray name = effectName(static_cast<Effect>(i)).toLatin1();
-        w.key(name.constData()).beginObject().key("asked").integer(state.asked);
+        w.key(kNames[i]).beginObject().key("asked").integer(state.asked);
         if (state.open > 0)
             w.key("open").integer(state.open);
         if (!state.failure.isEmpty())
             w.key("failure").string(QStringView(state.failure));
         w.endObject();
     }
+    if (run.coordinationAsked > 0)
+        w.key("coordination").beginObject().key("asked").integer(run.coordinationAsked).endObject();
     if (!run.log.empty()) {
         w.key("log").beginArray();
         for (const QByteArray &line : run.log)
@@ -64,7 +66,8 @@ QString effectName(Effect effect)
 
 bool TriggerRun::hasActed() const
 {
-    return std::any_of(effects.begin(), effects.end(), [](const EffectState &e) { return e.asked > 0; });
+    return coordinationAsked > 0
+        || std::any_of(effects.begin(), effects.end(), [](const EffectState &e) { return e.asked > 0; });
 }
 
 int TriggerRun::openEffects() const
@@ -109,6 +112,12 @@ void TriggerRuns::effectAsked(std::uint64_t run, Effect effect)
     auto &state = it->second.effects[static_cast<std::size_t>(effect)];
     ++state.asked;
     ++state.open;
+}
+
+void TriggerRuns::coordinationAsked(std::uint64_t run)
+{
+    if (const auto it = m_runs.find(run); it != m_runs.end())
+        ++it->second.coordinationAsked;
 }
 
 void TriggerRuns::issued(std::uint64_t run, SteadyTime now)
@@ -197,7 +206,7 @@ void TriggerRuns::abandon(SteadyTime now)
     m_deadlines.clear();
 }
 
-RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &triggerId)
+RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &triggerId, QByteArray buffer)
 {
     RunRecord record;
     record.run = run.run;
@@ -216,7 +225,7 @@ RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &trigg
     record.mqttUs = effectUs(Effect::Mqtt);
     record.aggregationUs = effectUs(Effect::Aggregation);
     record.doneUs = usSince(run.due, run.ended);
-    record.detail = runDetail(run);
+    record.detail = runDetail(run, std::move(buffer));
     return record;
 }
 

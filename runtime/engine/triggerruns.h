@@ -34,6 +34,7 @@ struct TriggerRun {
         QString failure;                ///< of the first that failed
     };
     std::array<EffectState, kEffects> effects;
+    int coordinationAsked = 0; ///< tasks it started; they have runs and records of their own
     ScriptOutcome script = ScriptOutcome::Ok;
     QString error;
     std::vector<QByteArray> log;
@@ -55,6 +56,7 @@ public:
     /// The script has ended; effects follow by effectAsked() until issued().
     TriggerRun *scriptEnded(std::uint64_t run, const ScriptResult &result, SteadyTime started, SteadyTime ended);
     void effectAsked(std::uint64_t run, Effect effect);
+    void coordinationAsked(std::uint64_t run);
     /// All effects of the run have been handed over.
     void issued(std::uint64_t run, SteadyTime now);
     /// One effect ended; an empty `failure` means confirmed. Unknown runs (timed out before) are ignored.
@@ -79,8 +81,8 @@ private:
 
 /// "control", "alarm", "mqtt", "aggregation".
 QString effectName(Effect effect);
-/// The record of an ended run; `triggerId` is its stable id.
-RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &triggerId);
+/// The record of an ended run; `triggerId` is its stable id, `buffer` the memory of its detail.
+RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &triggerId, QByteArray buffer = {});
 /// What made a run slow: the stage that took the largest part, such as "queue", "lua", "device", "fsync", "broker", "store".
 QString slowestStage(const TriggerRun &run);
 

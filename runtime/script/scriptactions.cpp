@@ -107,6 +107,9 @@ void ScriptActions::open(lua_State *L)
     lua_newtable(L);
     setFunction("write", &ScriptActions::writeAggregation);
     setTable("aggregation");
+    lua_newtable(L);
+    setFunction("start", &ScriptActions::startCoordination);
+    setTable("coordination");
     lua_pushlightuserdata(L, this);
     lua_pushcclosure(L, &ScriptActions::log, 1);
     setSandboxGlobal(L, "log");
@@ -175,18 +178,25 @@ int ScriptActions::writeControl(lua_State *L)
     return 0;
 }
 
-int ScriptActions::checkAlarm(lua_State *L) const
+namespace {
+// The index of the name that is argument 1; `what` names its kind in the error.
+int checkName(lua_State *L, const QHash<QByteArray, int> &names, const char *what)
 {
     const std::string_view name = checkText(L, 1);
-    const auto &alarms = m_points.design().alarmByName;
-    const auto it = alarms.constFind(QByteArray::fromRawData(name.data(), static_cast<qsizetype>(name.size())));
-    if (it != alarms.cend())
+    const auto it = names.constFind(QByteArray::fromRawData(name.data(), static_cast<qsizetype>(name.size())));
+    if (it != names.cend())
         return *it;
-    const QByteArray nearest = nearestKnown(alarms, name);
+    const QByteArray nearest = nearestKnown(names, name);
     if (nearest.isEmpty())
-        luaL_error(L, "unknown alarm '%s': the design has none of this name", name.data());
-    luaL_error(L, "unknown alarm '%s'; did you mean '%s'?", name.data(), nearest.constData());
+        luaL_error(L, "unknown %s '%s': the design has none of this name", what, name.data());
+    luaL_error(L, "unknown %s '%s'; did you mean '%s'?", what, name.data(), nearest.constData());
     return -1;
+}
+} // namespace
+
+int ScriptActions::checkAlarm(lua_State *L) const
+{
+    return checkName(L, m_points.design().alarmByName, "alarm");
 }
 
 int ScriptActions::raiseAlarm(lua_State *L)
@@ -252,6 +262,13 @@ int ScriptActions::writeAggregation(lua_State *L)
     action.value = self.checkValue(L, 2, "aggregation.write");
     const std::size_t bytes = action.value.type() == ValueType::Text ? action.value.text().size() : 0;
     self.add(L, std::move(action), bytes);
+    return 0;
+}
+
+int ScriptActions::startCoordination(lua_State *L)
+{
+    ScriptActions &self = actionsOf(L);
+    self.add(L, CoordinationAction{checkName(L, self.m_points.design().coordinationByName, "coordination task")}, 0);
     return 0;
 }
 

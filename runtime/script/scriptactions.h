@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScriptActions: the script functions control.write, alarm.raise, alarm.clear, mqtt.publish, aggregation.write and
-// log. They only collect; the engine acts after the run. Belongs to one LuaSandbox, which it must outlive.
+// ScriptActions: the script functions control.write, alarm.raise, alarm.clear, mqtt.publish, aggregation.write,
+// coordination.start and log. They only collect; the engine acts after the run. Belongs to one LuaSandbox, which it must outlive.
 #pragma once
 
 #include "script/pointbinding.h"
@@ -35,6 +35,7 @@ private:
     static int clearAlarm(lua_State *state);
     static int publish(lua_State *state);
     static int writeAggregation(lua_State *state);
+    static int startCoordination(lua_State *state);
     static int log(lua_State *state);
 
     int checkAlarm(lua_State *state) const;

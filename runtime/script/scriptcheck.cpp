@@ -27,6 +27,13 @@ DesignFault nameFault(const NameUse &use, const Design &design)
         }
         return fault;
     }
+    if (use.kind == NameUse::Kind::Task) {
+        if (!design.coordinationByName.contains(use.name.toUtf8())) {
+            fault.code = QStringLiteral("design.unknownTask");
+            fault.message = unknown("coordination task", use.name, design.coordinationByName);
+        }
+        return fault;
+    }
     const auto point = design.pointByName.constFind(use.name.toUtf8());
     if (point == design.pointByName.cend()) {
         fault.code = QStringLiteral("design.unknownPoint");

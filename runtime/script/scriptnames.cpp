@@ -15,11 +15,12 @@ struct NamingFunction {
     const char *function;
     NameUse::Kind kind;
 };
-constexpr std::array<NamingFunction, 5> kFunctions = {{{nullptr, "point", NameUse::Kind::Point},
+constexpr std::array<NamingFunction, 6> kFunctions = {{{nullptr, "point", NameUse::Kind::Point},
                                                        {"control", "write", NameUse::Kind::Output},
                                                        {"aggregation", "write", NameUse::Kind::Row},
                                                        {"alarm", "raise", NameUse::Kind::Alarm},
-                                                       {"alarm", "clear", NameUse::Kind::Alarm}}};
+                                                       {"alarm", "clear", NameUse::Kind::Alarm},
+                                                       {"coordination", "start", NameUse::Kind::Task}}};
 
 class Finder {
 public:

@@ -15,6 +15,7 @@ struct NameUse {
         Output, ///< control.write(..)
         Row,    ///< aggregation.write(..)
         Alarm,  ///< alarm.raise(..), alarm.clear(..)
+        Task,   ///< coordination.start(..)
     };
     Kind kind = Kind::Point;
     QString name;           ///< with escapes resolved

@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/design/design.h"
 #include "core/result.h"
+#include "core/value.h"
 #include "sdk/sink.h"
 
 #include <QByteArray>
@@ -35,14 +36,17 @@ struct AlarmTransition {
 struct ControlRecord {
     std::uint64_t command = 0;
     QString pointId;
-    QByteArray value;
-    QByteArray readBack;
-    QString reason; ///< "trigger-id#run" or a user
+    Value value;
+    Value readBack;        ///< null: none
+    QString reason;        ///< a trigger's id, a user, or what they said
+    std::uint64_t run = 0; ///< of that trigger or task, 0: none. Log and database hold "reason#run"
     QString priority;
     QString state; ///< final: Confirmed, Mismatch, TimedOut, Superseded, NotNeeded, Rejected
     QString error;
     WallTime requested;
     std::int64_t durationUs = 0; ///< from the request to the final state
+
+    QString reasonText() const { return run == 0 ? reason : reason + QLatin1Char('#') + QString::number(run); }
 };
 
 struct RunRecord {

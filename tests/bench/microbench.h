@@ -30,5 +30,6 @@ struct MicroBenchResult {
 Result<MicroBenchResult> benchAcquire(const MicroBenchOptions &options);
 Result<MicroBenchResult> benchAllocations(const MicroBenchOptions &options);
 Result<MicroBenchResult> benchPoints(const MicroBenchOptions &options);
+Result<MicroBenchResult> benchTriggers(const MicroBenchOptions &options);
 
 } // namespace gridloom

@@ -36,6 +36,14 @@ QString priorityName(ControlPriority priority)
     return {};
 }
 
+namespace {
+Error noOutput()
+{
+    return {QStringLiteral("control.noOutput"),
+            QStringLiteral("The point cannot be written: give it a \"write\" section in the design.")};
+}
+} // namespace
+
 Arbiter::Arbiter(const Design &design, CommandId firstCommand, double clockRate)
     : m_next(firstCommand), m_clockRate(clockRate)
 {
@@ -65,14 +73,13 @@ ControlCommand Arbiter::request(const ControlRequest &request, SteadyTime now, W
     command.value = request.value;
     command.requestedAt = now;
     command.requestedWall = wall;
-    command.deadline = output ? now + onClock(output->policy->deadline) : now;
+    command.deadline = output ? now + request.deadline.value_or(onClock(output->policy->deadline)) : now;
     if (auto error = refusal(output, request, now)) {
         command.state = CommandState::Rejected;
         command.error = std::move(*error);
         return command;
     }
-    output->claim = {request.owner, request.priority, now + request.claimTtl};
-    output->hasClaim = true;
+    claim(*output, {request.owner, request.priority, now + request.claimTtl}, now);
     command.value = limited(*output, request.value, now);
     if (output->waiting) {
         superseded = std::exchange(output->waiting, std::nullopt);
@@ -91,8 +98,7 @@ ControlCommand Arbiter::request(const ControlRequest &request, SteadyTime now, W
 Arbiter::Verdict Arbiter::refusal(const Output *output, const ControlRequest &request, SteadyTime now) const
 {
     if (!output)
-        return Error{QStringLiteral("control.noOutput"),
-                     QStringLiteral("The point cannot be written: give it a \"write\" section in the design.")};
+        return noOutput();
     const auto number = request.value.toDouble();
     if (!number || !std::isfinite(*number))
         return Error{QStringLiteral("control.notANumber"),
@@ -104,13 +110,80 @@ Arbiter::Verdict Arbiter::refusal(const Output *output, const ControlRequest &re
                          .arg(output->name)
                          .arg(std::chrono::duration_cast<Milliseconds>(request.claimTtl).count()),
                      true};
+    return claimRefusal(output, request.owner, request.priority, now);
+}
+
+Arbiter::Verdict Arbiter::claimRefusal(const Output *output, const QString &owner, ControlPriority priority,
+                                       SteadyTime now)
+{
+    if (!output)
+        return noOutput();
     const Claim &claim = output->claim;
-    if (output->hasClaim && now < claim.until && claim.owner != request.owner && request.priority > claim.priority)
-        return Error{QStringLiteral("control.higherOwner"),
-                     QStringLiteral("%1 is controlled by %2 with the higher priority %3.")
-                         .arg(output->name, claim.owner, priorityName(claim.priority)),
-                     true};
-    return std::nullopt;
+    if (!output->hasClaim || now >= claim.until || claim.owner == owner || priority < claim.priority
+        || (priority == claim.priority && !claim.isLease))
+        return std::nullopt;
+    return Error{QStringLiteral("control.higherOwner"),
+                 claim.isLease ? QStringLiteral("%1 is leased by %2 with the priority %3.")
+                                     .arg(output->name, claim.owner, priorityName(claim.priority))
+                               : QStringLiteral("%1 is controlled by %2 with the higher priority %3.")
+                                     .arg(output->name, claim.owner, priorityName(claim.priority)),
+                 true};
+}
+
+// A request within one's own lease does not shorten it.
+void Arbiter::claim(Output &output, Claim claim, SteadyTime now)
+{
+    const Claim &held = output.claim;
+    if (output.hasClaim && held.isLease && now < held.until && held.owner == claim.owner)
+        return;
+    output.claim = std::move(claim);
+    output.hasClaim = true;
+}
+
+Result<void> Arbiter::lease(const std::vector<PointHandle> &points, const QString &owner, ControlPriority priority,
+                            SteadyTime now, SteadyTime until)
+{
+    for (const PointHandle point : points)
+        if (auto error = claimRefusal(outputOf(point), owner, priority, now))
+            return std::move(*error);
+    for (const PointHandle point : points) {
+        Output &output = *outputOf(point);
+        output.claim = {owner, priority, until, true};
+        output.hasClaim = true;
+    }
+    return {};
+}
+
+Result<void> Arbiter::holdsLease(const std::vector<PointHandle> &points, const QString &owner) const
+{
+    for (const PointHandle point : points) {
+        const Output &output = m_outputs.at(point);
+        const Claim &claim = output.claim;
+        if (!output.hasClaim || !claim.isLease || claim.owner != owner)
+            return Error{QStringLiteral("control.leaseLost"),
+                         QStringLiteral("%1 was taken over by %2 with the priority %3.")
+                             .arg(output.name, claim.owner, priorityName(claim.priority)),
+                         true};
+    }
+    return {};
+}
+
+void Arbiter::release(const std::vector<PointHandle> &points, const QString &owner)
+{
+    for (const PointHandle point : points)
+        if (Output *output = outputOf(point); output && output->claim.isLease && output->claim.owner == owner)
+            output->hasClaim = false;
+}
+
+std::pair<Value, SteadyTime> Arbiter::lastWritten(PointHandle point) const
+{
+    const auto found = m_outputs.find(point);
+    if (found == m_outputs.end())
+        return {};
+    const Output &output = found->second;
+    if (output.sent)
+        return {output.sent->value, SteadyTime::max()};
+    return {output.lastConfirmed, output.lastEnded};
 }
 
 /// The value within min..max and, from what the device holds or is about to hold, within the ramp.
@@ -185,7 +258,7 @@ std::optional<SteadyTime> Arbiter::nextDue() const
 }
 
 std::optional<ControlCommand> Arbiter::finish(CommandId id, CommandState state, const Value &readBack,
-                                              const Error &error, SteadyTime)
+                                              const Error &error, SteadyTime now)
 {
     Q_ASSERT(isFinal(state));
     const auto found = m_sent.find(id);
@@ -198,6 +271,8 @@ std::optional<ControlCommand> Arbiter::finish(CommandId id, CommandState state, 
     command.error = error;
     command.readBack = readBack;
     output.lastConfirmed = Value();
+    if (state != CommandState::Rejected)
+        output.lastEnded = now; // a refusal has changed nothing
     if (state == CommandState::Confirmed) {
         output.lastConfirmed = command.value;
         output.rampFrom = command.value.toDouble();
@@ -237,6 +312,7 @@ const std::vector<ControlCommand> &Arbiter::expire(SteadyTime now)
         if (output->sent && output->sent->deadline <= now) {
             m_sent.erase(output->sent->id);
             output->lastConfirmed = Value(); // it may have been written or not
+            output->lastEnded = now;
             end(output->sent, CommandState::TimedOut, timedOut(*output, true), m_ended);
         }
         if (output->waiting && output->waiting->deadline <= now)

@@ -3,7 +3,7 @@
 // live), checks limits, ramp, write-if-different and minimum interval, and leads each command to exactly one final
 // state. Engine thread. Pure: it decides, the caller sends.
 // One owner per output at a time: a request of lower priority than a living claim of another owner is Rejected; one of
-// equal or higher priority takes the claim over. Latest value wins: a request for an output whose earlier
+// equal or higher priority takes the claim over, but a lease only a higher one. Latest value wins: a request for an output whose earlier
 // command still waits to be sent supersedes it.
 // All times are of the injected clock. No call costs more than the number of commands that are in flight.
 #pragma once
@@ -35,10 +35,12 @@ struct ControlRequest {
     Value value;
     ControlPriority priority = ControlPriority::Schedule;
     QString owner;             ///< who claims the output: a trigger's id, "user:NAME"
-    QString reason;            ///< "trigger-id#run"
-    std::uint64_t run = 0;     ///< trigger run, 0: none
+    QString reason;            ///< said by whoever asks; empty: the owner's run
+    std::uint64_t run = 0;     ///< of a trigger or a coordination task, 0: none
     SteadyTime computedFrom{}; ///< freeze time of the image it was computed from; {}: of none (a user's request)
     std::chrono::nanoseconds claimTtl{std::chrono::seconds(3)}; ///< 3 x the trigger's period
+    std::optional<Nanoseconds> deadline;                        ///< from now, of the clock; else the output's own
+    std::uint64_t ticket = 0;                                   ///< of a coordination task's step, 0: none
 };
 
 struct ControlCommand {
@@ -74,8 +76,6 @@ public:
     /// a command whose deadline has passed is not sent. A value is cut once more when the write before it left the
     /// device elsewhere than expected. The list is good until the next call.
     const std::vector<ControlCommand> &due(SteadyTime now);
-    /// The first command number that was not given out.
-    CommandId nextCommand() const { return m_next; }
     /// When due() may have something next; nothing when no command waits for a time.
     std::optional<SteadyTime> nextDue() const;
     /// The driver's answer for a Sent command; gives it back in its final state (nothing for an unknown id, such as
@@ -95,10 +95,23 @@ public:
     /// Commands that are not final.
     std::size_t inFlight() const;
 
+    /// Claims all of these outputs until then, or none: the error names one that belongs to somebody whom this does not
+    /// take it from ("control.noOutput", "control.higherOwner"). Taking one's own lease again moves its end.
+    Result<void> lease(const std::vector<PointHandle> &points, const QString &owner, ControlPriority priority,
+                       SteadyTime now, SteadyTime until);
+    /// Error "control.leaseLost" when one of these is not leased by `owner` any more: a higher priority has taken it.
+    Result<void> holdsLease(const std::vector<PointHandle> &points, const QString &owner) const;
+    /// Ends what `owner` has leased of these.
+    void release(const std::vector<PointHandle> &points, const QString &owner);
+    /// What the last write left in an output (null: nothing was written, or it is not known what came of it) and when
+    /// that was. One that is under way counts as done; a refused one has changed nothing.
+    std::pair<Value, SteadyTime> lastWritten(PointHandle point) const;
+
     struct Claim {
         QString owner;
         ControlPriority priority = ControlPriority::Manual;
         SteadyTime until{};
+        bool isLease = false; ///< a coordination task's
     };
     /// The living claim on an output.
     std::optional<Claim> claim(PointHandle point, SteadyTime now) const;
@@ -114,15 +127,18 @@ private:
         std::optional<double> rampFrom;     ///< what the device was last known to hold
         SteadyTime rampSince{};             ///< when that was sent
         std::optional<SteadyTime> lastSent; ///< for the minimum interval
+        SteadyTime lastEnded{};             ///< when a write last may have changed it
         bool hasClaim = false;
         bool isActive = false; ///< in m_active
     };
     using Verdict = std::optional<Error>;
     Verdict refusal(const Output *output, const ControlRequest &request, SteadyTime now) const;
+    static Verdict claimRefusal(const Output *output, const QString &owner, ControlPriority priority, SteadyTime now);
     static Value limited(const Output &output, const Value &value, SteadyTime now);
     static bool equalsConfirmed(const Output &output, const Value &value);
     static SteadyTime sendableAt(const Output &output);
     Output *outputOf(PointHandle point);
+    static void claim(Output &output, Claim claim, SteadyTime now);
     ControlCommand send(Output &output, SteadyTime now);
     void end(std::optional<ControlCommand> &command, CommandState state, Error error,
              std::vector<ControlCommand> &ended);

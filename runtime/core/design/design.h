@@ -159,6 +159,33 @@ struct Trigger {
     int index = -1;
 };
 
+/// coordination/ID.json: ordered, verified, compensated writes to several outputs, which are the task's own meanwhile.
+struct CoordinationTask {
+    struct CopyOf {
+        PointHandle point = kNoPoint; ///< the value it has when the run begins
+    };
+    struct RunNumber {};
+    struct Previous {}; ///< what the output held when the run began
+    struct Step {
+        QString id;
+        PointHandle output = kNoPoint;
+        std::variant<Value, CopyOf, RunNumber> value;
+        Milliseconds deadline{2'000};                               ///< from the request to Confirmed
+        std::variant<std::monostate, Value, Previous> compensation; ///< none: the step cannot be taken back
+    };
+    QString id;
+    QString name;
+    bool isEnabled = true;
+    std::optional<PeriodicTrigger> when; ///< none: only scripts start it
+    ControlPriority priority = ControlPriority::Schedule;
+    Milliseconds lease{10'000}; ///< all steps together; nobody of the same or a lower priority writes these outputs
+    bool isDurable = false;     ///< step 1 waits until a power cut could not make the run forgotten
+    QList<Step> steps;
+    int index = -1;
+
+    bool hasCompensation() const;
+};
+
 /// A periodic MQTT message with the values of one device: {"id","device","points":[ids]?,"periodMs","qos"}.
 struct Publication {
     QString id;
@@ -210,6 +237,7 @@ struct Design {
     std::map<QString, AggregationSet> aggregations;
     std::map<QString, AlarmSet> alarms;
     std::map<QString, Trigger> triggers;
+    std::map<QString, CoordinationTask> coordination;
     std::map<QString, SinkDefinition> sinks;
     std::map<QString, StoreDefinition> stores;
     QByteArray revision; ///< SHA-256 of the canonical form, hex
@@ -218,8 +246,10 @@ struct Design {
     QList<PointRef> points;
     QList<const AlarmDefinition *> alarmList;
     QList<const Trigger *> triggerList;
+    QList<const CoordinationTask *> coordinationList;
     QHash<QByteArray, PointHandle> pointByName; ///< "device.point" and "set.aggregation", UTF-8
     QHash<QByteArray, int> alarmByName;         ///< "set.alarm", and "alarm" where that is unique
+    QHash<QByteArray, int> coordinationByName;
 };
 
 } // namespace gridloom

@@ -17,14 +17,15 @@ struct FolderName {
     QString name;
 };
 
-const std::array<FolderName, 7> &folderNames()
+const std::array<FolderName, 8> &folderNames()
 {
-    static const std::array<FolderName, 7> names{{
+    static const std::array<FolderName, 8> names{{
         {DesignFolder::Channels, QStringLiteral("channels")},
         {DesignFolder::Devices, QStringLiteral("devices")},
         {DesignFolder::Aggregations, QStringLiteral("aggregations")},
         {DesignFolder::Alarms, QStringLiteral("alarms")},
         {DesignFolder::Triggers, QStringLiteral("triggers")},
+        {DesignFolder::Coordination, QStringLiteral("coordination")},
         {DesignFolder::Sinks, QStringLiteral("sinks")},
         {DesignFolder::Stores, QStringLiteral("stores")},
     }};
@@ -66,13 +67,7 @@ void checkStrayFile(const QString &path, const QString &folder, FaultList &fault
     for (const FolderName &known : folderNames())
         names.append(known.name);
     const QString meant = folder.isEmpty() ? QString() : nearestName(folder, names);
-    if (folder == QLatin1String("coordination"))
-        faults.add({path,
-                    {},
-                    0,
-                    QStringLiteral("design.unknownFile"),
-                    QStringLiteral("this version knows no coordination tasks; remove the file")});
-    else if (!meant.isEmpty())
+    if (!meant.isEmpty())
         faults.add({path,
                     {},
                     0,

@@ -12,7 +12,16 @@
 namespace gridloom {
 
 /// The folders of a design; the file name of a part is its id.
-enum class DesignFolder : std::uint8_t { Channels, Devices, Aggregations, Alarms, Triggers, Sinks, Stores };
+enum class DesignFolder : std::uint8_t {
+    Channels,
+    Devices,
+    Aggregations,
+    Alarms,
+    Triggers,
+    Coordination,
+    Sinks,
+    Stores
+};
 
 struct DesignPart {
     QString path; ///< "devices/meter1.json"

@@ -45,6 +45,7 @@ ParsedDesign parseDesign(const DesignDocument &document, const DesignContext &co
         readAggregations(scope);
         readAlarms(scope);
         readTriggers(scope);
+        readCoordination(scope);
         readSinks(scope);
         readStores(scope);
     }

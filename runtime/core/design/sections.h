@@ -45,11 +45,17 @@ void readDevices(DesignScope &scope);
 void readAggregations(DesignScope &scope);
 void readAlarms(DesignScope &scope);
 void readTriggers(DesignScope &scope);
+void readCoordination(DesignScope &scope);
 void readSinks(DesignScope &scope);
 void readStores(DesignScope &scope);
 
 /// "storage" of the object, each absent key taken from `inherited`.
 StoragePolicy readStorage(ObjectReader &reader, const StoragePolicy &inherited);
+
+/// "periodMs" and "phaseMs" of the object.
+PeriodicTrigger readPeriod(ObjectReader &when);
+/// "priority" of the object.
+ControlPriority readPriority(ObjectReader &reader, ControlPriority byDefault);
 
 inline constexpr std::int64_t kDesignSchema = 1;
 inline constexpr Milliseconds kShortestPeriod{10};

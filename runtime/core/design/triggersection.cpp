@@ -14,26 +14,9 @@ constexpr Choice<WhenKind> kWhenKinds[] = {{u"periodic", WhenKind::Periodic}, {u
 constexpr Choice<OverlapMode> kOverlaps[] = {
     {u"skip", OverlapMode::Skip}, {u"queue", OverlapMode::Queue}, {u"latest", OverlapMode::Latest}};
 
-constexpr Choice<ControlPriority> kPriorities[] = {{u"safety", ControlPriority::Safety},
-                                                   {u"gridLimit", ControlPriority::GridLimit},
-                                                   {u"stateOfCharge", ControlPriority::StateOfChargeProtection},
-                                                   {u"demand", ControlPriority::Demand},
-                                                   {u"schedule", ControlPriority::Schedule},
-                                                   {u"selfConsumption", ControlPriority::SelfConsumption},
-                                                   {u"comfort", ControlPriority::Comfort},
-                                                   {u"manual", ControlPriority::Manual}};
-
 Trigger::Periodic readPeriodic(ObjectReader &when)
 {
-    Trigger::Periodic periodic;
-    const std::size_t before = when.faults().total();
-    periodic.period = when.duration(u"periodMs", kShortestPeriod);
-    periodic.phase = when.duration(u"phaseMs", Milliseconds(0), periodic.phase);
-    if (when.faults().total() == before && periodic.phase >= periodic.period)
-        when.fault(u"phaseMs", "design.outOfRange",
-                   QStringLiteral("a phase of %1 ms is no part of the period; choose 0 to %2")
-                       .arg(periodic.phase.count())
-                       .arg(periodic.period.count() - 1));
+    const Trigger::Periodic periodic = readPeriod(when);
     for (const QStringView key : {u"points", u"deadband", u"forMs"})
         when.refuse(key, QStringLiteral("belongs to the kind onChange"));
     return periodic;
@@ -91,6 +74,34 @@ void checkLoneScripts(DesignScope &scope)
 
 } // namespace
 
+PeriodicTrigger readPeriod(ObjectReader &when)
+{
+    PeriodicTrigger periodic;
+    const std::size_t before = when.faults().total();
+    periodic.period = when.duration(u"periodMs", kShortestPeriod);
+    periodic.phase = when.duration(u"phaseMs", Milliseconds(0), periodic.phase);
+    if (when.faults().total() == before && periodic.phase >= periodic.period)
+        when.fault(u"phaseMs", "design.outOfRange",
+                   QStringLiteral("a phase of %1 ms is no part of the period; choose 0 to %2")
+                       .arg(periodic.phase.count())
+                       .arg(periodic.period.count() - 1));
+    return periodic;
+}
+
+ControlPriority readPriority(ObjectReader &reader, ControlPriority byDefault)
+{
+    static constexpr Choice<ControlPriority> kPriorities[] = {
+        {u"safety", ControlPriority::Safety},
+        {u"gridLimit", ControlPriority::GridLimit},
+        {u"stateOfCharge", ControlPriority::StateOfChargeProtection},
+        {u"demand", ControlPriority::Demand},
+        {u"schedule", ControlPriority::Schedule},
+        {u"selfConsumption", ControlPriority::SelfConsumption},
+        {u"comfort", ControlPriority::Comfort},
+        {u"manual", ControlPriority::Manual}};
+    return reader.choice(u"priority", kPriorities, std::optional(byDefault));
+}
+
 void readTriggers(DesignScope &scope)
 {
     UniqueWords names("design.duplicateName");
@@ -107,7 +118,7 @@ void readTriggers(DesignScope &scope)
             reader.refuse(u"queueLength", QStringLiteral("belongs to the overlap queue"));
         trigger.timeLimit = Milliseconds(reader.integer(u"timeLimitMs", 1, 1'000, trigger.timeLimit.count()));
         trigger.memoryLimit = static_cast<std::size_t>(reader.integer(u"memoryLimitKb", 64, 8'192, 1'024)) * 1'024;
-        trigger.priority = reader.choice(u"priority", kPriorities, std::optional(trigger.priority));
+        trigger.priority = readPriority(reader, trigger.priority);
         trigger.params = reader.object(u"params");
         readScript(scope, reader, trigger);
         scope.design.triggers.emplace(id, std::move(trigger));

@@ -42,9 +42,9 @@ void write(FrameWriter &w, const ControlRecord &c)
 {
     w.varint(c.command);
     w.text(c.pointId);
-    w.bytes(c.value);
-    w.bytes(c.readBack);
-    w.text(c.reason);
+    w.bytes(c.value.toText());
+    w.bytes(c.readBack.isNull() ? QByteArray() : c.readBack.toText());
+    w.text(c.reasonText());
     w.text(c.priority);
     w.text(c.state);
     w.text(c.error);
@@ -55,8 +55,8 @@ void read(FieldReader &r, ControlRecord &c)
 {
     c.command = r.varint();
     c.pointId = r.text();
-    c.value = r.bytes().toByteArray();
-    c.readBack = r.bytes().toByteArray();
+    c.value = Value(r.bytes().toByteArray()); // its digits as text: the log does not tell the type
+    c.readBack = Value(r.bytes().toByteArray());
     c.reason = r.text();
     c.priority = r.text();
     c.state = r.text();

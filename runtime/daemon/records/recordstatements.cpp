@@ -116,8 +116,9 @@ Result<void> RecordStatements::storeAlarmState(const AlarmTransition &a)
 Result<void> RecordStatements::insert(qlonglong number, const ControlRecord &c)
 {
     return run(m_insertControl,
-               {number, bits(c.command), text(c.pointId), text(c.value), text(c.readBack), text(c.reason),
-                text(c.priority), text(c.state), text(c.error), micros(c.requested), qlonglong{c.durationUs}});
+               {number, bits(c.command), text(c.pointId), text(c.value.toText()),
+                text(c.readBack.isNull() ? QByteArray() : c.readBack.toText()), text(c.reasonText()), text(c.priority),
+                text(c.state), text(c.error), micros(c.requested), qlonglong{c.durationUs}});
 }
 
 Result<void> RecordStatements::insert(qlonglong number, const RunRecord &t)

@@ -45,6 +45,12 @@ inline DesignDocument smallDesign()
                "points": ["meter1.active-power", "meter1.relay"], "deadband": 0.5, "forMs": 10},
                "overlap": "queue", "queueLength": 5, "timeLimitMs": 50, "memoryLimitKb": 512})"},
         {"triggers/watch.lua", "log('changed')\n"},
+        {"coordination/island.json", R"({"id": "island", "name": "island mode", "when": {"periodMs": 5000,
+               "phaseMs": 500}, "priority": "gridLimit", "leaseMs": 4000, "durable": true, "steps": [
+                 {"id": "one", "point": "meter1.setpoint", "value": 5, "deadlineMs": 300,
+                  "compensate": {"previous": true}},
+                 {"id": "two", "point": "meter1.setpoint", "value": {"point": "demand.shaved"}, "compensate": -50},
+                 {"id": "three", "point": "meter1.setpoint", "value": {"run": true}, "compensate": null}]})"},
         {"sinks/broker.json", R"({"id": "broker", "name": "broker", "sink": "mqtt", "params": {"host": "127.0.0.1"},
                "publications": [{"id": "meter", "device": "meter1", "points": ["active-power"], "periodMs": 1000},
                                 {"id": "all", "device": "meter1", "qos": 0}]})"},

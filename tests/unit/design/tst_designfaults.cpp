@@ -285,7 +285,7 @@ void DesignFaultsTest::files_data()
     row("devices/.json", "{}", "design.badId");
     row("devices/meter1.lua", "log(1)", "design.unknownFile");
     row("device/meter2.json", "{}", "design.unknownFile");
-    row("coordination/task.json", "{}", "design.unknownFile");
+    row("coordinations/task.json", "{}", "design.unknownFile");
     row("stores/second.json", R"({"id": "second", "name": "second", "store": "embedded"})", "design.tooMany");
     row("devices/silent.json", R"({"id": "silent", "name": "silent", "points": [
         {"id": "p", "name": "p", "kind": "measured", "address": "holding:1"}]})",

@@ -99,9 +99,9 @@ void CycleTest::aRunIsDoneWhenAllFourEffectsAreConfirmed()
     QCOMPARE(runs[0].alarmUs, 5000);
     const auto commands = bed.records.all<ControlRecord>();
     QCOMPARE(commands.size(), std::size_t(1));
-    QCOMPARE(commands[0].reason, QStringLiteral("t1#1"));
+    QCOMPARE(commands[0].reasonText(), QStringLiteral("t1#1"));
     QCOMPARE(commands[0].state, QStringLiteral("Confirmed"));
-    QCOMPARE(commands[0].value, QByteArray("5"));
+    QCOMPARE(commands[0].value, Value(5.0));
     QCOMPARE(bed.records.all<OutboxAcknowledged>().size(), std::size_t(2));
 }
 

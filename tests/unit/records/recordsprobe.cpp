@@ -26,7 +26,7 @@ ControlRecord aControl(std::uint64_t command, const QString &reason)
     ControlRecord c;
     c.command = command;
     c.pointId = QStringLiteral("pv1.limit");
-    c.value = "12.5";
+    c.value = Value(12.5);
     c.reason = reason;
     c.priority = QStringLiteral("gridLimit");
     c.state = QStringLiteral("TimedOut");

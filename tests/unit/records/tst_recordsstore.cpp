@@ -4,7 +4,6 @@
 
 #include <QTest>
 
-#include <ctime>
 
 using namespace gridloom;
 using namespace gridloom::test;
@@ -25,7 +24,6 @@ private Q_SLOTS:
     void lowWearProfileSharesCommits();
     void oldRunsGo();
     void secondProcessIsRefused();
-    void commitCostsLittle();
 
 private:
     QString path(const char *name) const { return m_dir->filePath(QLatin1String(name)); }
@@ -301,27 +299,6 @@ void RecordsStoreTest::secondProcessIsRefused()
     QCOMPARE(refused.error().code, QStringLiteral("records.inUse"));
     first.close();
     QVERIFY(second.open(m_dir->path()));
-}
-
-// 500 records a second, each a commit of its own, in less than 3 % of a core are 60 us a record. fdatasync takes about
-// half of that and is the kernel's; in memory it costs nothing, and this looks at the other half.
-void RecordsStoreTest::commitCostsLittle()
-{
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    QSKIP("sanitizers cost more than what is measured");
-#endif
-    constexpr int kRecords = 2000;
-    RecordsStore store({milliseconds(500), milliseconds(0), {}}, m_clock);
-    QVERIFY(store.open(m_dir->path()));
-    Commits commits(store);
-    const std::clock_t begin = std::clock(); // CPU time of all threads
-    for (int i = 1; i <= kRecords; ++i)
-        QVERIFY(commits.waitFor(store.append(aRun(static_cast<std::uint64_t>(i)))));
-    store.close();
-    const double us = static_cast<double>(std::clock() - begin) * 1e6 / CLOCKS_PER_SEC / kRecords;
-    qInfo("%.1f us of CPU a record, checkpoint included; %.0f bytes written", us,
-          static_cast<double>(store.statistics().bytesWritten) / kRecords);
-    QVERIFY2(us < 30, qPrintable(QString::number(us)));
 }
 
 QTEST_GUILESS_MAIN(RecordsStoreTest)

@@ -36,6 +36,7 @@ void ScriptActionsTest::init()
     m_bench->addRow(QStringLiteral("task"));
     m_bench->addRow(QStringLiteral("mean"), false);
     m_bench->addAlarm(QStringLiteral("overload"));
+    m_bench->design.coordinationByName.insert("island", 3);
     m_bench->set(power, Value(50.5));
 }
 
@@ -46,9 +47,10 @@ void ScriptActionsTest::collectsInOrder()
         "control.write('meter1.limit', true)\n"
         "alarm.raise('site.overload', 'at ' .. 50)\nalarm.clear('site.overload')\n"
         "mqtt.publish('plant/state', {b = 1, a = {true, false}}, {qos = 2, retain = true})\n"
-        "aggregation.write('rows.task', run.number)"));
+        "aggregation.write('rows.task', run.number)\n"
+        "coordination.start('island')"));
     QCOMPARE(result.error, QString());
-    QCOMPARE(result.actions.size(), std::size_t{6});
+    QCOMPARE(result.actions.size(), std::size_t{7});
     const auto &write = std::get<ControlAction>(result.actions[0]);
     QCOMPARE(write.point, PointHandle{1});
     QVERIFY(write.value == Value(50.5));
@@ -70,6 +72,7 @@ void ScriptActionsTest::collectsInOrder()
     const auto &row = std::get<AggregationAction>(result.actions[5]);
     QCOMPARE(row.point, PointHandle{2});
     QVERIFY(row.value == Value(std::int64_t{1}));
+    QCOMPARE(std::get<CoordinationAction>(result.actions[6]).task, 3);
 }
 
 void ScriptActionsTest::payloads_data()
@@ -134,6 +137,8 @@ void ScriptActionsTest::refuses_data()
     row("control.write('meter1.limit', 1, {priority = 'high'})", "'priority' has to be one of safety");
     row("control.write('meter1.limit', 1, {ttlMs = 0})", "'ttlMs' has to be");
     row("control.write('meter1.limit', 1, {ttlMs = 1.5})", "'ttlMs' has to be");
+    row("coordination.start('iland')", "unknown coordination task 'iland'; did you mean 'island'?");
+    row("coordination.start()", "bad argument #1 to 'start'");
     row("alarm.raise('site.overlod')", "unknown alarm 'site.overlod'; did you mean 'site.overload'?");
     row("alarm.clear('x')", "unknown alarm 'x'");
     row("aggregation.write('rows.mean', 1)", "is not a row for triggers");

@@ -30,6 +30,7 @@ std::shared_ptr<const Design> ScriptCheckTest::design(const QByteArray &lua, con
         {"aggregations/sums.json", R"({"id":"sums","name":"sums","aggregations":[{"id":"row","name":"row"},
             {"id":"mean","name":"mean","inputs":["dev.power"],"windowMs":1000,"fold":"mean"}]})"},
         {"alarms/site.json", R"({"id":"site","name":"site","alarms":[{"id":"hot","name":"hot","severity":"low"}]})"},
+        {"coordination/c.json", R"({"id":"c","name":"island","steps":[{"id":"a","point":"dev.limit","value":1}]})"},
         {"triggers/t.json", R"({"id":"t","name":"t","when":{"kind":"periodic","periodMs":1000}})"},
         {"triggers/t.lua", lua}};
     DesignContext context;
@@ -60,6 +61,8 @@ void ScriptCheckTest::everyNameIsChecked_data()
     row("aggregation.write('sums.mean', 1)", "design.notARow", "without inputs");
     row("aggregation.write('dev.limit', 1)", "design.notARow", "without inputs");
     row("alarm.clear('site.cold')", "design.unknownAlarm", "site.cold");
+    row("coordination.start('island')", "", "");
+    row("coordination.start 'iland'", "design.unknownTask", "did you mean \"island\"?");
 }
 
 void ScriptCheckTest::everyNameIsChecked()

@@ -35,6 +35,7 @@ void ScriptNamesTest::findsLiterals_data()
     row("control . write ( \"pv.limit\", f(1, 2) )", Kind::Output, "pv.limit", 1);
     row("aggregation.write('rows.x', 1)", Kind::Row, "rows.x", 1);
     row("alarm.raise('site.hot', 'text')", Kind::Alarm, "site.hot", 1);
+    row("coordination.start('to island')", Kind::Task, "to island", 1);
     row("if x then alarm.clear 'site.hot' end", Kind::Alarm, "site.hot", 1);
     row("s = \"-- no comment\" point('a.b')", Kind::Point, "a.b", 1);
     row("s = 'quote \\' in' .. \"x\\\\\" point('a.b')", Kind::Point, "a.b", 1);
