@@ -61,6 +61,8 @@ std::vector<Bound> bounds(const RunResult &result)
     };
     work(QStringLiteral("triggers"), &Ledgers::triggers, result.scenario->triggerTargetPerS);
     work(QStringLiteral("MQTT publications"), &Ledgers::publications, result.scenario->mqttTargetPerS);
+    if (result.scenario->coordinationPerS > 0)
+        work(QStringLiteral("coordination runs"), &Ledgers::coordination, result.scenario->coordinationPerS);
     // Beside busy loops of the same nice only the 100 ms class has a bound: its start. In the low-wear profile each
     // confirmation waits for its turn.
     if (result.busyLoops == 0 && !result.isLowWear)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/designgenerator.h"
 
+#include "tools/bench/bulkdesign.h"
+#include "tools/bench/coordinationgenerator.h"
 #include "tools/sim/bulklayout.h"
 
 #include <QJsonArray>
@@ -11,17 +13,6 @@ namespace gridloom {
 
 namespace {
 
-/// Reading a setpoint back by and by is no part of the load: its own trigger reads it back after each write.
-constexpr int kSetpointPeriodMs = 60'000;
-
-QString numbered(const char *prefix, int index)
-{
-    return QStringLiteral("%1-%2").arg(QLatin1String(prefix)).arg(index + 1, 3, 10, QLatin1Char('0'));
-}
-QString deviceId(int device)
-{
-    return numbered("bulk", device);
-}
 QString triggerId(int trigger)
 {
     return numbered("trigger", trigger);
@@ -59,6 +50,7 @@ public:
         alarms();
         for (int t = 0; t < m_scenario.triggers(); ++t)
             trigger(t);
+        m_files.merge(coordinationTasks(m_scenario));
         sink();
         put(QStringLiteral("stores/history.json"),
             {{QStringLiteral("id"), QStringLiteral("history")},
@@ -73,10 +65,6 @@ private:
         m_files.emplace(path.toUtf8(), QJsonDocument(content).toJson());
     }
 
-    static QJsonObject identity(const QString &id, const QString &name)
-    {
-        return {{QStringLiteral("id"), id}, {QStringLiteral("name"), name}};
-    }
     static QJsonObject storedAlways() { return {{QStringLiteral("mode"), QStringLiteral("realTime")}}; }
 
     void root()
@@ -97,7 +85,7 @@ private:
 
     void device(int d)
     {
-        const QString id = deviceId(d);
+        const QString id = bulkDeviceId(d);
         QJsonObject channel = identity(id, id);
         channel.insert(QStringLiteral("driver"), QStringLiteral("modbus"));
         channel.insert(QStringLiteral("params"),
@@ -118,7 +106,9 @@ private:
             points.append(point);
         }
         for (int t = d; t < m_scenario.triggers(); t += m_scenario.bulkDevices())
-            points.append(setpoint(t));
+            points.append(bulkSetpoint(setpointId(t), t / m_scenario.bulkDevices()));
+        for (const QJsonObject &output : coordinationOutputs(m_scenario, d))
+            points.append(output);
         QJsonObject device = identity(id, id);
         device.insert(QStringLiteral("channel"), id);
         device.insert(QStringLiteral("params"), QJsonObject{{QStringLiteral("unit"), 1}});
@@ -129,19 +119,6 @@ private:
     int deviceOf(int trigger) const { return trigger % m_scenario.bulkDevices(); }
     QString setpointId(int trigger) const { return numbered("setpoint", trigger / m_scenario.bulkDevices()); }
 
-    QJsonObject setpoint(int t) const
-    {
-        QJsonObject point = identity(setpointId(t), setpointId(t));
-        point.insert(QStringLiteral("kind"), QStringLiteral("setpoint"));
-        point.insert(QStringLiteral("address"),
-                     QStringLiteral("holding:%1").arg(kBulkSetpointBase + 2 * (t / m_scenario.bulkDevices())));
-        point.insert(QStringLiteral("type"), QStringLiteral("uint32"));
-        point.insert(QStringLiteral("order"), QStringLiteral("ABCD"));
-        point.insert(QStringLiteral("periodMs"), kSetpointPeriodMs);
-        point.insert(QStringLiteral("write"), QJsonObject{{QStringLiteral("verify"), true}});
-        return point;
-    }
-
     void aggregations()
     {
         QJsonArray means;
@@ -149,7 +126,7 @@ private:
             QJsonArray inputs;
             for (int i = 0; i < kInputsPerAggregation; ++i) {
                 const int d = (2 * a + i / kPointsPerBulkDevice) % m_scenario.bulkDevices();
-                inputs.append(deviceId(d) + QLatin1Char('.') + bulkLayout(d).at(i % kPointsPerBulkDevice).id);
+                inputs.append(bulkDeviceId(d) + QLatin1Char('.') + bulkLayout(d).at(i % kPointsPerBulkDevice).id);
             }
             QJsonObject mean = identity(numbered("mean", a), numbered("mean", a));
             mean.insert(QStringLiteral("inputs"), inputs);
@@ -197,7 +174,7 @@ private:
             const QList<BulkPoint> points = bulkLayout(d);
             const auto changing = std::find_if(points.begin(), points.end(), [](const auto &p) { return p.changes; });
             return {{QStringLiteral("kind"), QStringLiteral("onChange")},
-                    {QStringLiteral("points"), QJsonArray{deviceId(d) + QLatin1Char('.') + changing->id}}};
+                    {QStringLiteral("points"), QJsonArray{bulkDeviceId(d) + QLatin1Char('.') + changing->id}}};
         }
         return {{QStringLiteral("kind"), QStringLiteral("periodic")},
                 {QStringLiteral("periodMs"), isFast ? 1000 / kFastRunsPerSecond : 1000}};
@@ -220,7 +197,7 @@ private:
                                               "end\n"
                                               "mqtt.publish(\"bench/%1\", {trigger = \"%1\", run = run.number})\n"
                                               "aggregation.write(\"runs.%1\", run.number)\n")
-                                   .arg(id, deviceId(deviceOf(t)), setpointId(t));
+                                   .arg(id, bulkDeviceId(deviceOf(t)), setpointId(t));
         m_files.emplace(QStringLiteral("triggers/%1.lua").arg(id).toUtf8(), script.toUtf8());
     }
 
@@ -233,7 +210,7 @@ private:
             for (const BulkPoint &p : bulkLayout(d).mid(0, kPointsPerPublication))
                 points.append(p.id);
             publications.append(QJsonObject{{QStringLiteral("id"), numbered("publication", m)},
-                                            {QStringLiteral("device"), deviceId(d)},
+                                            {QStringLiteral("device"), bulkDeviceId(d)},
                                             {QStringLiteral("points"), points},
                                             {QStringLiteral("periodMs"), 1000},
                                             {QStringLiteral("qos"), 1}});
@@ -259,10 +236,10 @@ private:
 
 QByteArray generateSimulation(const Scenario &scenario)
 {
-    const int setpoints = (scenario.triggers() + scenario.bulkDevices() - 1) / scenario.bulkDevices();
+    const int setpoints = scenario.triggerSetpoints() + coordinationSetpoints(scenario);
     QJsonArray devices;
     for (int d = 0; d < scenario.bulkDevices(); ++d)
-        devices.append(QJsonObject{{QStringLiteral("id"), deviceId(d)},
+        devices.append(QJsonObject{{QStringLiteral("id"), bulkDeviceId(d)},
                                    {QStringLiteral("type"), QStringLiteral("bulk")},
                                    {QStringLiteral("port"), 0},
                                    {QStringLiteral("unit"), 1},

@@ -4,7 +4,8 @@
 //
 // One bulk device has a channel of its own. Trigger t owns what it touches: a setpoint register (device t modulo the
 // number of devices), an alarm, an aggregation row and a topic; every run does all four of them. Even regular
-// triggers are Periodic, odd ones OnChange of a point of their device that changes each second.
+// triggers are Periodic, odd ones OnChange of a point of their device that changes each second. Coordination tasks:
+// coordinationgenerator.h.
 #pragma once
 
 #include "core/design/designdocument.h"

@@ -78,20 +78,24 @@ Result<StoreCount> countStoreRowsApart(const QString &program, const QString &st
                       static_cast<std::uint64_t>(triggerRuns)};
 }
 
-Result<std::uint64_t> countAlarmRows(const QString &recordsDb)
+Result<RecordsCount> countRecords(const QString &recordsDb)
 {
     sqlite3 *raw = nullptr;
     const int opened = sqlite3_open_v2(recordsDb.toUtf8().constData(), &raw, SQLITE_OPEN_READONLY, nullptr);
     const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> db(raw, sqlite3_close);
     sqlite3_stmt *rawStatement = nullptr;
     if (opened == SQLITE_OK)
-        sqlite3_prepare_v2(raw, "SELECT count(*) FROM alarm_transitions", -1, &rawStatement, nullptr);
+        sqlite3_prepare_v2(raw,
+                           "SELECT (SELECT count(*) FROM alarm_transitions), "
+                           "(SELECT count(*) FROM coordination_records WHERE outcome <> 'Discarded')",
+                           -1, &rawStatement, nullptr);
     const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> statement(rawStatement, sqlite3_finalize);
     if (!statement || sqlite3_step(rawStatement) != SQLITE_ROW)
         return Error{QStringLiteral("bench.records"),
-                     QStringLiteral("%1: alarm transitions could not be counted: %2")
+                     QStringLiteral("%1: records could not be counted: %2")
                          .arg(recordsDb, QString::fromUtf8(sqlite3_errmsg(raw)))};
-    return static_cast<std::uint64_t>(sqlite3_column_int64(rawStatement, 0));
+    return RecordsCount{static_cast<std::uint64_t>(sqlite3_column_int64(rawStatement, 0)),
+                        static_cast<std::uint64_t>(sqlite3_column_int64(rawStatement, 1))};
 }
 
 } // namespace gridloom

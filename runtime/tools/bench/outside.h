@@ -21,7 +21,11 @@ Result<StoreCount> countStoreRows(const QString &storeFolder);
 /// The same, in a process of its own: `program` is gridloom-bench, which answers `count-rows`.
 Result<StoreCount> countStoreRowsApart(const QString &program, const QString &storeFolder);
 
-/// Rows of alarm_transitions in records.db, opened read-only. Error "bench.records".
-Result<std::uint64_t> countAlarmRows(const QString &recordsDb);
+struct RecordsCount {
+    std::uint64_t alarmRows = 0;
+    std::uint64_t coordinationRows = 0; ///< of runs that were begun
+};
+/// Rows of records.db, opened read-only. Error "bench.records".
+Result<RecordsCount> countRecords(const QString &recordsDb);
 
 } // namespace gridloom

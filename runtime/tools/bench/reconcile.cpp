@@ -31,6 +31,12 @@ std::vector<Identity> reconcile(const RuntimeStatus &final, const OutsideCounts 
     add(QStringLiteral("dbAggregationRuns = runs whose aggregation stage is done"), outside.dbAggregationRuns,
         final.aggregationRuns);
     add(QStringLiteral("dbAlarmRows = alarms.done"), outside.dbAlarmRows, final.ledgers.alarms.done);
+    const Ledger &coordination = final.ledgers.coordination;
+    add(QStringLiteral("dbCoordinationRows = coordination.done + failed + timedOut"), outside.dbCoordinationRows,
+        coordination.done + coordination.failed + coordination.timedOut);
+    if (outside.simCoordinationWrites)
+        add(QStringLiteral("simCoordinationWrites = coordinationWrites"), *outside.simCoordinationWrites,
+            final.coordinationWrites);
     return all;
 }
 

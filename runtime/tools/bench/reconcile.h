@@ -5,6 +5,7 @@
 
 #include "tools/bench/runtimestatus.h"
 
+#include <optional>
 #include <vector>
 
 namespace gridloom {
@@ -15,10 +16,13 @@ struct OutsideCounts {
     std::uint64_t simWrites = 0;          ///< write requests that reached it
     std::uint64_t subscriberMessages = 0; ///< QoS >= 1 messages, duplicates by id removed
     std::uint64_t subscriberDuplicates = 0;
-    std::uint64_t storeRows = 0;         ///< rows in the store's segments
-    std::uint64_t dbAggregationRows = 0; ///< those of them with a trigger id
-    std::uint64_t dbAggregationRuns = 0; ///< different runs among these; one run may write several rows
-    std::uint64_t dbAlarmRows = 0;       ///< rows of alarm_transitions in records.db
+    std::uint64_t storeRows = 0;          ///< rows in the store's segments
+    std::uint64_t dbAggregationRows = 0;  ///< those of them with a trigger id
+    std::uint64_t dbAggregationRuns = 0;  ///< different runs among these; one run may write several rows
+    std::uint64_t dbAlarmRows = 0;        ///< rows of alarm_transitions in records.db
+    std::uint64_t dbCoordinationRows = 0; ///< rows of coordination_records of runs that were begun
+    /// Writes that reached the outputs of coordination tasks; none where triggers write these as well.
+    std::optional<std::uint64_t> simCoordinationWrites;
 };
 
 /// One equation that must hold exactly.

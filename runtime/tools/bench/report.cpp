@@ -40,6 +40,8 @@ void writeWindow(JsonWriter &w, const RunResult &r)
     writeAccount(w, r.account(&Ledgers::alarms));
     w.key("publications");
     writeAccount(w, r.account(&Ledgers::publications));
+    w.key("coordination");
+    writeAccount(w, r.account(&Ledgers::coordination));
     w.endObject().endObject();
 }
 
@@ -58,7 +60,8 @@ void writeWork(JsonWriter &w, const RunResult &r)
     }
     w.endObject();
     w.key("attainment").beginObject().key("trigger").rounded(r.triggerAttainment(), 5);
-    w.key("mqtt").rounded(r.mqttAttainment(), 5).endObject();
+    w.key("mqtt").rounded(r.mqttAttainment(), 5);
+    w.key("coordination").rounded(r.coordinationAttainment(), 5).endObject();
     w.key("latencyMs").beginObject().key("trigger");
     r.latency(&RuntimeStatus::trigger).writeSummary(w);
     w.key("triggerIssued");
@@ -67,6 +70,8 @@ void writeWork(JsonWriter &w, const RunResult &r)
     r.latency(&RuntimeStatus::fastStart).writeSummary(w);
     w.key("mqtt");
     r.latency(&RuntimeStatus::mqtt).writeSummary(w);
+    w.key("coordination");
+    r.latency(&RuntimeStatus::coordination).writeSummary(w);
     w.endObject();
 }
 
@@ -91,7 +96,11 @@ void writeCounts(JsonWriter &w, const RunResult &r)
     w.key("subscriberDuplicates").unsignedInteger(o.subscriberDuplicates);
     w.key("storeRows").unsignedInteger(o.storeRows).key("dbAggregationRows").unsignedInteger(o.dbAggregationRows);
     w.key("dbAggregationRuns").unsignedInteger(o.dbAggregationRuns);
-    w.key("dbAlarmRows").unsignedInteger(o.dbAlarmRows).endObject();
+    w.key("dbAlarmRows").unsignedInteger(o.dbAlarmRows);
+    w.key("dbCoordinationRows").unsignedInteger(o.dbCoordinationRows);
+    if (o.simCoordinationWrites)
+        w.key("simCoordinationWrites").unsignedInteger(*o.simCoordinationWrites);
+    w.endObject();
 }
 
 void writeMachineUse(JsonWriter &w, const RunResult &r)
@@ -181,8 +190,9 @@ QByteArray reportText(const RunResult &result, const std::vector<Identity> &iden
     printLatency(out, "trigger, effects issued", result.latency(&RuntimeStatus::triggerIssued));
     printLatency(out, "start of 100 ms triggers", result.latency(&RuntimeStatus::fastStart));
     printLatency(out, "MQTT publication", result.latency(&RuntimeStatus::mqtt));
-    print(out, "\n  Attainment: triggers %.2f %%, MQTT %.2f %%\n", 100 * result.triggerAttainment(),
-          100 * result.mqttAttainment());
+    printLatency(out, "coordination, all steps confirmed", result.latency(&RuntimeStatus::coordination));
+    print(out, "\n  Attainment: triggers %.2f %%, MQTT %.2f %%, coordination %.2f %%\n",
+          100 * result.triggerAttainment(), 100 * result.mqttAttainment(), 100 * result.coordinationAttainment());
     print(out, "  Runtime: %.2f %% of one core, %.1f MB, %d threads. Device: CPU %.1f %%, fdatasync P95 %.2f ms\n",
           result.use.runtimeCpuPercent, result.use.runtimeRssMb, result.use.runtimeThreads,
           result.use.deviceCpuPercent.avg, result.canaryMs.p95);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/bench/coordinationgenerator.h"
 #include "tools/bench/demoview.h"
 #include "tools/bench/designgenerator.h"
 #include "tools/bench/measurement.h"
@@ -106,6 +107,8 @@ int runBench(const BenchOptions &options, const Interrupt &interrupt)
         measurement.session().keepFolder();
         return fail(result.error());
     }
+    result.value().outside.simCoordinationWrites = countCoordinationWrites(
+        scenario.value(), measurement.session().simulatorReport().value(QLatin1String("registerWrites")).toObject());
     result.value().scenario = scenario.value();
     result.value().opening = window.opening;
     result.value().seconds = options.seconds;

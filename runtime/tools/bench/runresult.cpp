@@ -31,6 +31,12 @@ double RunResult::triggerAttainment() const
     return share(l.done, scenario ? target(scenario->triggerTargetPerS) : static_cast<double>(l.offered));
 }
 
+double RunResult::coordinationAttainment() const
+{
+    const Ledger l = account(&Ledgers::coordination).ledger;
+    return share(l.done, scenario ? target(scenario->coordinationPerS) : static_cast<double>(l.offered));
+}
+
 double RunResult::mqttAttainment() const
 {
     const Ledger l = account(&Ledgers::publications).ledger;

@@ -51,6 +51,7 @@ struct RunResult {
     /// done / target in the window; the demo has no target but what became due.
     double triggerAttainment() const;
     double mqttAttainment() const;
+    double coordinationAttainment() const;
 };
 
 } // namespace gridloom

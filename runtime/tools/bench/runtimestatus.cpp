@@ -53,13 +53,15 @@ void readCounters(CounterReader &read, RuntimeStatus &s)
 {
     const auto count = [&read](const char *path) { return read.counter(QLatin1String(path)); };
     s.sequence = count("sequence");
-    s.ledgers = {read.ledger(QStringLiteral("points")),  read.ledger(QStringLiteral("triggers")),
-                 read.ledger(QStringLiteral("control")), read.ledger(QStringLiteral("mqtt")),
-                 read.ledger(QStringLiteral("alarms")),  read.ledger(QStringLiteral("publications"))};
+    s.ledgers = {read.ledger(QStringLiteral("points")),      read.ledger(QStringLiteral("triggers")),
+                 read.ledger(QStringLiteral("control")),     read.ledger(QStringLiteral("mqtt")),
+                 read.ledger(QStringLiteral("alarms")),      read.ledger(QStringLiteral("publications")),
+                 read.ledger(QStringLiteral("coordination"))};
     s.trigger = read.histogram(QLatin1String("trigger"));
     s.triggerIssued = read.histogram(QLatin1String("triggerIssued"));
     s.fastStart = read.histogram(QLatin1String("fastStart"));
     s.mqtt = read.histogram(QLatin1String("mqtt"));
+    s.coordination = read.histogram(QLatin1String("coordination"));
     s.requests = {count("requests.reads"), count("requests.readBacks"), count("requests.writes"),
                   count("requests.timeouts"), count("requests.exceptions")};
     s.mismatches = count("control.mismatch");
@@ -67,6 +69,7 @@ void readCounters(CounterReader &read, RuntimeStatus &s)
                count("store.pending"),        count("store.bytes"), count("store.aggregationRows")};
     s.runsKept = count("records.runsKept");
     s.aggregationRuns = count("aggregationRuns");
+    s.coordinationWrites = count("coordinationWrites");
     s.process = {count("process.cpuMs"), count("process.rssKb"), count("process.threads")};
 }
 

@@ -18,21 +18,22 @@ namespace gridloom {
 
 /// The classes of work, each with an account of its own.
 struct Ledgers {
-    Ledger points, triggers, control, mqtt, alarms, publications;
+    Ledger points, triggers, control, mqtt, alarms, publications, coordination;
 
     struct Named {
         std::string_view name;
         const Ledger &ledger;
     };
     /// All of them, in the order of the status line.
-    std::array<Named, 6> all() const
+    std::array<Named, 7> all() const
     {
         return {{{"points", points},
                  {"triggers", triggers},
                  {"control", control},
                  {"mqtt", mqtt},
                  {"alarms", alarms},
-                 {"publications", publications}}};
+                 {"publications", publications},
+                 {"coordination", coordination}}};
     }
     std::uint64_t inFlight() const;
 };
@@ -43,8 +44,8 @@ struct RuntimeStatus {
     QString state;      ///< "running", "draining", "stopped"
     std::int64_t pid = 0;
     Ledgers ledgers;
-    Histogram trigger, triggerIssued, fastStart, mqtt; ///< latencies since the start
-    bool isRealTime = false;                           ///< engine and fast scripts run under SCHED_FIFO
+    Histogram trigger, triggerIssued, fastStart, mqtt, coordination; ///< latencies since the start
+    bool isRealTime = false;                                         ///< engine and fast scripts run under SCHED_FIFO
     struct {
         std::uint64_t reads = 0, readBacks = 0, writes = 0, timeouts = 0, exceptions = 0;
     } requests;
@@ -55,6 +56,7 @@ struct RuntimeStatus {
     } store;
     std::uint64_t runsKept = 0;
     std::uint64_t aggregationRuns = 0;
+    std::uint64_t coordinationWrites = 0;
     struct {
         std::uint64_t cpuMs = 0, rssKb = 0, threads = 0;
     } process;

@@ -25,6 +25,7 @@ Result<Scenario> parseScenario(const QByteArray &scenariosJson, const QString &i
     s.fastTriggers = number("triggers_100ms");
     s.triggerTargetPerS = number("trigger_target_per_s");
     s.mqttTargetPerS = number("mqtt_target_per_s");
+    s.coordinationPerS = number("coordination_per_s");
     s.isRealTimeStorage = json.value(QLatin1String("storage")).toString() == QLatin1String("real-time");
     s.maxIntervalS = json.value(QLatin1String("max_interval_s")).toInt(10);
     const bool fits = s.bulkDevices() >= 2 && s.pointsPerS % kPointsPerBulkDevice == 0

@@ -22,11 +22,14 @@ struct Scenario {
     int fastTriggers = 0;    ///< Periodic 100 ms
     int triggerTargetPerS = 0;
     int mqttTargetPerS = 0;
+    int coordinationPerS = 0;       ///< tasks, one run per second each
     bool isRealTimeStorage = false; ///< else on change
     int maxIntervalS = 10;          ///< of storage on change
 
     int bulkDevices() const { return pointsPerS / kPointsPerBulkDevice; }
     int triggers() const { return regularTriggers + fastTriggers; }
+    /// Setpoint registers that a device needs so that each trigger has one.
+    int triggerSetpoints() const { return (triggers() + bulkDevices() - 1) / bulkDevices(); }
 };
 
 /// Error "bench.scenario" when the text has no such scenario (the message lists those it has) or its numbers do not

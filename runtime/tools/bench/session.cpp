@@ -185,10 +185,11 @@ Result<Session::Ending> Session::finish()
     ending.outside.storeRows = rows.value().rows;
     ending.outside.dbAggregationRows = rows.value().triggerRows;
     ending.outside.dbAggregationRuns = rows.value().triggerRuns;
-    const auto alarms = countAlarmRows(stateFolder() + QLatin1String("/records.db"));
-    if (!alarms)
-        return alarms.error();
-    ending.outside.dbAlarmRows = alarms.value();
+    const auto records = countRecords(stateFolder() + QLatin1String("/records.db"));
+    if (!records)
+        return records.error();
+    ending.outside.dbAlarmRows = records.value().alarmRows;
+    ending.outside.dbCoordinationRows = records.value().coordinationRows;
     return ending;
 }
 

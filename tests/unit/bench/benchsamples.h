@@ -18,15 +18,17 @@ inline QByteArray stoppedStatusLine()
 "control":{"offered":75,"done":68,"failed":3,"timedOut":0,"discarded":4,"inFlight":0},
 "mqtt":{"offered":140,"done":140,"failed":0,"timedOut":0,"discarded":0,"inFlight":0},
 "alarms":{"offered":71,"done":71,"failed":0,"timedOut":0,"discarded":0,"inFlight":0},
-"publications":{"offered":69,"done":69,"failed":0,"timedOut":0,"discarded":0,"inFlight":0}},
+"publications":{"offered":69,"done":69,"failed":0,"timedOut":0,"discarded":0,"inFlight":0},
+"coordination":{"offered":9,"done":5,"failed":1,"timedOut":1,"discarded":2,"inFlight":0}},
 "latency":{"trigger":{"sumNs":3000000,"maxNs":2000000,"buckets":{"320":1,"352":1}},
-"triggerIssued":{"sumNs":0,"maxNs":0,"buckets":{}},"fastStart":{"sumNs":0,"maxNs":0,"buckets":{}},"mqtt":{"sumNs":0,"maxNs":0,"buckets":{}}},
+"triggerIssued":{"sumNs":0,"maxNs":0,"buckets":{}},"fastStart":{"sumNs":0,"maxNs":0,"buckets":{}},"mqtt":{"sumNs":0,"maxNs":0,"buckets":{}},
+"coordination":{"sumNs":0,"maxNs":0,"buckets":{}}},
 "requests":{"reads":200,"readBacks":70,"writes":71,"timeouts":0,"exceptions":0,"droppedFrames":0,"reconnects":0},
 "control":{"confirmed":68,"mismatch":3,"rejected":0,"timedOut":0,"superseded":4,"notNeeded":0},
 "store":{"samplesOffered":1100,"rows":500,"skippedByPolicy":590,"lost":10,"pending":0,"bytes":9000,"aggregationRows":72},
 "records":{"appended":1,"committed":1,"failed":0,"commits":1,"bytesWritten":1,"outbox":0,"lastCommitMs":0.3,
 "runsKept":70,"runsDropped":0},
-"aggregationRuns":70,"process":{"cpuMs":900,"rssKb":20480,"threads":9}})";
+"aggregationRuns":70,"coordinationWrites":13,"process":{"cpuMs":900,"rssKb":20480,"threads":9}})";
 }
 
 inline RuntimeStatus stoppedStatus()
@@ -44,6 +46,8 @@ inline OutsideCounts fittingCounts()
     c.dbAggregationRows = 72;
     c.dbAggregationRuns = 70;
     c.dbAlarmRows = 71;
+    c.dbCoordinationRows = 7;
+    c.simCoordinationWrites = 13;
     return c;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "script/scriptnames.h"
 #include "script/triggerscript.h"
+#include "tools/bench/coordinationgenerator.h"
 #include "tools/bench/designgenerator.h"
 #include "tools/sim/bulklayout.h"
 
@@ -18,6 +19,7 @@ class DesignGeneratorTest : public QObject {
 private Q_SLOTS:
     void designIsValidAndComplete_data();
     void designIsValidAndComplete();
+    void coordinationWritesAreCountedByRegister();
     void simulationServesEverySetpoint();
 
 private:
@@ -26,6 +28,7 @@ private:
     static std::map<QString, QJsonObject> manifests();
     static void checkPoints(const Scenario &scenario, const Design &design);
     static void checkTriggers(const Scenario &scenario, const Design &design);
+    static void checkCoordination(const Scenario &scenario, const Design &design);
 };
 
 Scenario DesignGeneratorTest::scenario(const QString &id)
@@ -70,6 +73,7 @@ void DesignGeneratorTest::designIsValidAndComplete()
 
     checkPoints(s, design);
     checkTriggers(s, design);
+    checkCoordination(s, design);
     const auto &publications = design.sinks.at(QStringLiteral("broker")).publications;
     QCOMPARE(publications.size(), s.mqttTargetPerS);
     QSet<QString> devices;
@@ -159,6 +163,49 @@ void DesignGeneratorTest::checkTriggers(const Scenario &s, const Design &design)
     for (const auto *own : {&outputs, &alarms, &rows, &topics})
         QCOMPARE(own->size(), s.triggers());
     QCOMPARE(slow + onChange + 10 * fast, s.triggerTargetPerS);
+}
+
+// Two devices a task, two writes that nobody else does, both with a compensation, each run with a new value.
+void DesignGeneratorTest::checkCoordination(const Scenario &s, const Design &design)
+{
+    QCOMPARE(design.coordinationList.size(), s.coordinationPerS);
+    QSet<QPair<QString, QString>> registers;
+    for (const Trigger *trigger : design.triggerList)
+        for (const NameUse &use : literalNames(trigger->script))
+            if (use.kind == NameUse::Kind::Output) {
+                const PointRef &ref = design.points[design.pointByName.value(use.name.toUtf8())];
+                registers.insert({ref.device->id, ref.point->address});
+            }
+    QCOMPARE(registers.size(), s.triggers());
+    for (const CoordinationTask *task : design.coordinationList) {
+        QCOMPARE(task->when->period, Milliseconds(1000));
+        QCOMPARE(task->steps.size(), 2);
+        QSet<QString> devices;
+        for (const CoordinationTask::Step &step : task->steps) {
+            const PointRef &ref = design.points[step.output];
+            devices.insert(ref.device->id);
+            registers.insert({ref.device->id, ref.point->address});
+            QVERIFY(std::holds_alternative<CoordinationTask::RunNumber>(step.value));
+            QVERIFY(step.compensation.index() != 0);
+        }
+        QCOMPARE(devices.size(), 2);
+    }
+    QCOMPARE(registers.size(), s.triggers() + 2 * s.coordinationPerS);
+    // As many as the simulator serves.
+    const int served =
+        QJsonDocument::fromJson(generateSimulation(s))[QLatin1String("devices")][0][QLatin1String("setpoints")].toInt();
+    for (const auto &[device, address] : registers)
+        QVERIFY2(address.section(QLatin1Char(':'), 1).toInt() < kBulkSetpointBase + 2 * served, qPrintable(address));
+}
+
+void DesignGeneratorTest::coordinationWritesAreCountedByRegister()
+{
+    const Scenario s = scenario(QStringLiteral("S2.5")); // 22 triggers on 40 devices: register 1000; tasks: 1002
+    const QJsonObject writes{{QStringLiteral("bulk-001"),
+                              QJsonObject{{QStringLiteral("holding:1000"), 60}, {QStringLiteral("holding:1002"), 7}}},
+                             {QStringLiteral("bulk-004"), QJsonObject{{QStringLiteral("holding:1002"), 5}}}};
+    QCOMPARE(countCoordinationWrites(s, writes), std::uint64_t(12));
+    QCOMPARE(countCoordinationWrites(s, {}), std::uint64_t(0));
 }
 
 void DesignGeneratorTest::simulationServesEverySetpoint()

@@ -16,7 +16,7 @@ class OutsideTest : public QObject {
 private Q_SLOTS:
     void storeRowsAreCounted();
     void damagedStoreIsAnError();
-    void alarmRowsAreCounted();
+    void recordsAreCounted();
     void duplicatesAndStatusAreNotMessages();
     void subscriberCountsWhatTheBrokerDelivers();
 };
@@ -70,7 +70,7 @@ void OutsideTest::damagedStoreIsAnError()
 }
 
 // The database is made by the sqlite3 command line.
-void OutsideTest::alarmRowsAreCounted()
+void OutsideTest::recordsAreCounted()
 {
     const QTemporaryDir folder;
     const QString path = folder.filePath(QStringLiteral("records.db"));
@@ -78,11 +78,14 @@ void OutsideTest::alarmRowsAreCounted()
     sqlite.start(QStringLiteral("sqlite3"),
                  {path,
                   QStringLiteral("PRAGMA journal_mode=WAL; CREATE TABLE alarm_transitions(number INTEGER, state TEXT);"
-                                 "INSERT INTO alarm_transitions VALUES(1,'a'),(2,'b'),(3,'c');")});
+                                 "INSERT INTO alarm_transitions VALUES(1,'a'),(2,'b'),(3,'c');"
+                                 "CREATE TABLE coordination_records(number INTEGER, outcome TEXT);"
+                                 "INSERT INTO coordination_records VALUES(4,'Ok'),(5,'Failed'),(6,'Discarded');")});
     QVERIFY(sqlite.waitForFinished());
     QCOMPARE(sqlite.exitCode(), 0);
-    QCOMPARE(countAlarmRows(path).value(), std::uint64_t(3));
-    QCOMPARE(countAlarmRows(folder.filePath(QStringLiteral("none.db"))).error().code, QStringLiteral("bench.records"));
+    QCOMPARE(countRecords(path).value().alarmRows, std::uint64_t(3));
+    QCOMPARE(countRecords(path).value().coordinationRows, std::uint64_t(2)); // one was not begun
+    QCOMPARE(countRecords(folder.filePath(QStringLiteral("none.db"))).error().code, QStringLiteral("bench.records"));
 }
 
 void OutsideTest::duplicatesAndStatusAreNotMessages()

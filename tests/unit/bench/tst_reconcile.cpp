@@ -31,7 +31,7 @@ void ReconcileTest::fittingNumbersHold()
 {
     const auto identities = reconcile(stoppedStatus(), fittingCounts());
     QVERIFY(allHold(identities));
-    QCOMPARE(identities.size(), std::size_t(2 * 6 + 9));
+    QCOMPARE(identities.size(), std::size_t(2 * 7 + 11));
 }
 
 void ReconcileTest::everyBrokenNumberIsFound_data()
@@ -70,6 +70,14 @@ void ReconcileTest::everyBrokenNumberIsFound_data()
     row("a trigger row too many", [](auto &, auto &o) { ++o.dbAggregationRows; }, {aggregationRows});
     row("a row counted under a wrong run", [](auto &, auto &o) { --o.dbAggregationRuns; }, {runs});
     row("a run without its row", [](auto &s, auto &) { ++s.aggregationRuns; }, {runs});
+    row("a coordination run lost", [](auto &s, auto &) { --s.ledgers.coordination.discarded; },
+        {sum.arg(QStringLiteral("coordination"))});
+    row("a coordination run without its record", [](auto &, auto &o) { --o.dbCoordinationRows; },
+        {QStringLiteral("dbCoordinationRows = coordination.done + failed + timedOut")});
+    row("a step written twice", [](auto &, auto &o) { ++*o.simCoordinationWrites; },
+        {QStringLiteral("simCoordinationWrites = coordinationWrites")});
+    row("a step nobody wrote", [](auto &s, auto &) { ++s.coordinationWrites; },
+        {QStringLiteral("simCoordinationWrites = coordinationWrites")});
     row("an alarm not in the journal", [](auto &, auto &o) { --o.dbAlarmRows; }, {alarms});
 }
 

@@ -35,6 +35,7 @@ Scenario scenario(const char *id)
     s.fastTriggers = 2;
     s.triggerTargetPerS = 40;
     s.mqttTargetPerS = 10;
+    s.coordinationPerS = 2;
     return s;
 }
 
@@ -49,6 +50,8 @@ RunResult perfectRun(const char *id = "S2.5")
     r.final = *r.opening;
     r.final.ledgers.triggers = {240 + 2400, 238 + 2402, 0, 0, 0, 0};
     r.final.ledgers.publications = {60 + 600, 60 + 600, 0, 0, 0, 0};
+    r.opening->ledgers.coordination = {12, 11, 0, 0, 0, 1};
+    r.final.ledgers.coordination = {12 + 120, 11 + 121, 0, 0, 0, 0};
     for (int i = 0; i < 2400; ++i)
         r.final.trigger.add(1ms);
     for (int i = 0; i < 1200; ++i)
@@ -87,7 +90,7 @@ void RunResultTest::missingCounterIsAnError_data()
 {
     QTest::addColumn<QByteArray>("key");
     for (const char *key : {"offered", "readBacks", "mismatch", "samplesOffered", "skippedByPolicy", "aggregationRuns",
-                            "runsKept", "triggerIssued", "fastStart", "rssKb"})
+                            "runsKept", "triggerIssued", "fastStart", "coordinationWrites", "rssKb"})
         QTest::newRow(key) << QByteArray(key);
 }
 
@@ -130,6 +133,15 @@ void RunResultTest::boundsMetExactlyAndMissedByOne()
     --failing.final.ledgers.publications.done;
     ++failing.final.ledgers.publications.failed;
     QCOMPARE(missed(failing), QStringList{QStringLiteral("MQTT publications done, of those offered")});
+
+    RunResult halved = perfectRun();
+    halved.final.ledgers.coordination = {12 + 119, 11 + 119, 1, 0, 0, 0};
+    QCOMPARE(missed(halved),
+             (QStringList{QStringLiteral("coordination runs offered, of target x seconds"),
+                          QStringLiteral("coordination runs done, of those offered")}));
+    QCOMPARE(halved.coordinationAttainment(), 119.0 / 120.0);
+    halved.scenario->coordinationPerS = 0; // S1 has none
+    QCOMPARE(missed(halved), QStringList());
 
     RunResult lossy = perfectRun();
     lossy.final.store.lost = 1;
@@ -214,6 +226,12 @@ void RunResultTest::jsonHoldsWhatIsPromised()
                              "ledger.alarms.discarded",
                              "attainment.trigger",
                              "attainment.mqtt",
+                             "attainment.coordination",
+                             "ledger.coordination.offered",
+                             "latencyMs.coordination.p95",
+                             "outside.dbCoordinationRows",
+                             "outside.simCoordinationWrites",
+                             "window.ledger.coordination.done",
                              "latencyMs.trigger.p95",
                              "latencyMs.triggerIssued.p50",
                              "latencyMs.mqtt.p99",
@@ -254,9 +272,6 @@ void RunResultTest::jsonHoldsWhatIsPromised()
             at = at.toObject().value(key);
         QVERIFY2(at.isDouble(), path);
     }
-    // Not built yet: absent, not zero.
-    QVERIFY(!json.value(QLatin1String("ledger")).toObject().contains(QLatin1String("coordination")));
-    QVERIFY(!json.value(QLatin1String("attainment")).toObject().contains(QLatin1String("coordination")));
     QCOMPARE(json.value(QLatin1String("window"))
                  .toObject()
                  .value(QLatin1String("ledger"))
