@@ -38,7 +38,6 @@ CoordinationRun CoordinationRun::interrupted(CoordinationPlan plan, double clock
 {
     CoordinationRun run(std::move(plan), clockRate, now, now);
     run.m_wasInterrupted = true;
-    run.m_triesAllowed = kTriesAfterRestart;
     run.m_outcome = Outcome::Failed;
     run.m_error = QStringLiteral("the gateway was interrupted in the middle of this run");
     run.m_phase = Phase::Compensating;
@@ -48,6 +47,12 @@ CoordinationRun CoordinationRun::interrupted(CoordinationPlan plan, double clock
     }
     run.compensateBelow(run.m_traces.size(), now);
     return run;
+}
+
+Nanoseconds CoordinationRun::patience(const PlannedStep &step) const
+{
+    return onClock(m_wasInterrupted ? Nanoseconds(kPatienceAfterRestart)
+                                    : kTries * (Nanoseconds(step.deadline) + Nanoseconds(kRetryPause)));
 }
 
 const Value &CoordinationRun::wanted() const
@@ -72,7 +77,7 @@ std::optional<CoordinationRun::StepRequest> CoordinationRun::nextRequest(std::ui
     Trace &trace = m_traces[m_step];
     if (m_phase == Phase::Compensating) {
         ++trace.tries;
-        return StepRequest{step.output, wanted(), onClock(step.deadline)};
+        return StepRequest{step.output, wanted(), std::min(onClock(step.deadline), m_stepUntil - now)};
     }
     if (!trace.begun)
         trace.begun = now;
@@ -132,9 +137,10 @@ void CoordinationRun::compensationAnswered(CommandState state, bool isReached, c
     }
     if (isAccepted(state))
         trace.compensation = CommandState::TimedOut;
-    const bool isFinal = state == CommandState::Rejected && !error.isRetryable;
+    const bool isFinal =
+        (state == CommandState::Rejected && !error.isRetryable) || (!m_wasInterrupted && trace.tries >= kTries);
     const SteadyTime retry = at + onClock(kRetryPause);
-    if (!isFinal && trace.tries < m_triesAllowed && retry < m_stepUntil) {
+    if (!isFinal && retry < m_stepUntil) {
         m_notBefore = retry;
         return;
     }
@@ -169,7 +175,7 @@ void CoordinationRun::compensateBelow(std::size_t below, SteadyTime now)
         if (!m_traces[below].mayHaveChanged || !m_plan.steps[below].compensation)
             continue;
         m_step = below;
-        m_stepUntil = now + m_triesAllowed * onClock(m_plan.steps[below].deadline + Nanoseconds(kRetryPause));
+        m_stepUntil = now + patience(m_plan.steps[below]);
         m_notBefore.reset();
         return;
     }
@@ -210,7 +216,7 @@ Nanoseconds CoordinationRun::compensationTime() const
     Nanoseconds sum{};
     for (const PlannedStep &step : m_plan.steps)
         if (step.compensation)
-            sum += m_triesAllowed * onClock(step.deadline + Nanoseconds(kRetryPause));
+            sum += patience(step);
     return sum;
 }
 

@@ -16,9 +16,11 @@ namespace gridloom {
 
 class CoordinationRun {
 public:
-    /// How often a compensation is tried: devices of a gateway that has just come back may still be starting.
+    /// How often a compensation is tried.
     static constexpr int kTries = 3;
-    static constexpr int kTriesAfterRestart = 30;
+    /// How long, instead, the compensation of each step of an interrupted run is tried (real time): when the power has
+    /// just come back, devices may still be starting.
+    static constexpr std::chrono::seconds kPatienceAfterRestart{60};
 
     struct StepRequest {
         PointHandle output = kNoPoint;
@@ -76,6 +78,8 @@ private:
     {
         return Nanoseconds(static_cast<Nanoseconds::rep>(static_cast<double>(real.count()) * m_clockRate));
     }
+    /// The longest that taking this step back may take.
+    Nanoseconds patience(const PlannedStep &step) const;
     const Value &wanted() const;
     void beginStep(SteadyTime now);
     void stepAnswered(CommandState state, bool isReached, const Error &error, SteadyTime at);
@@ -91,7 +95,6 @@ private:
     SteadyTime m_leaseUntil;
     QString m_leaseEnd; ///< why it ended early
     bool m_wasInterrupted = false;
-    int m_triesAllowed = kTries;
 
     Phase m_phase = Phase::Steps;
     std::size_t m_step = 0;

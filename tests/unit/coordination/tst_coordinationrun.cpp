@@ -367,8 +367,8 @@ void CoordinationRunTest::interruptedTakesEverythingBack()
         step.value = Value();
     Site site(CoordinationRun::interrupted(plan, 1.0, kStart));
     site.outputs = {{0, 100}, {1, 101}, {2, 12}}; // where the power cut left them
-    for (int i = 0; i < 20; ++i)
-        site.faults[1].push_back({CommandState::TimedOut, false}); // the device takes a minute to start
+    for (int i = 0; i < 15; ++i)
+        site.faults[1].push_back({CommandState::TimedOut, false}); // the device takes 45 s to start
     site.play();
     const CoordinationRun &run = site.run();
     QCOMPARE(run.outcome(), Outcome::Failed);
@@ -378,6 +378,17 @@ void CoordinationRunTest::interruptedTakesEverythingBack()
     QCOMPARE(site.writes.front(), (std::pair<PointHandle, std::int64_t>(2, 12)));
     QCOMPARE(site.writes.back(), (std::pair<PointHandle, std::int64_t>(0, 10)));
     QCOMPARE(steps(run)[0][QLatin1String("state")].toString(), QStringLiteral("Unknown"));
+    QCOMPARE(run.endedAt(), kStart + 15 * 3'000ms + 3ms);
+
+    // One that stays away does not hold up the others for ever.
+    Site half(CoordinationRun::interrupted(plan, 1.0, kStart));
+    half.outputs = {{0, 100}, {1, 101}, {2, 12}};
+    for (int i = 0; i < 100; ++i)
+        half.faults[1].push_back({CommandState::Rejected, false});
+    half.play();
+    QVERIFY(!half.run().isCompensated());
+    QCOMPARE(half.outputs[0], std::int64_t(10));
+    QVERIFY(half.run().endedAt() <= kStart + 61s && half.run().endedAt() >= kStart + 59s);
 }
 
 void CoordinationRunTest::timesFollowTheClocksRate()
