@@ -144,4 +144,11 @@ void AlarmBoard::committed(const Records::CommitReport &report, SteadyTime at, T
     }
 }
 
+void AlarmBoard::abandonWaiting()
+{
+    for (const Waiting &waiting : std::exchange(m_waiting, {}))
+        if (waiting.isTransition)
+            m_ledger.finish(Outcome::Failed);
+}
+
 } // namespace gridloom

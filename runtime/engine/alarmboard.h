@@ -49,6 +49,8 @@ public:
 
     /// A group commit ended; runs that waited for it are told.
     void committed(const Records::CommitReport &report, SteadyTime at, TriggerRuns &runs);
+    /// The records are closed: transitions whose commit was never reported end as Failed.
+    void abandonWaiting();
 
     const Ledger &ledger() const { return m_ledger; }
     const std::vector<Entry> &entries() const { return m_entries; }

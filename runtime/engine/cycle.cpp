@@ -88,13 +88,7 @@ void Cycle::start()
 SteadyTime Cycle::step()
 {
     ++m_cycles;
-    m_isImageStale = true;
-    m_parts.inbox.drain(m_events);
-    m_now = m_parts.clock.steadyNow();
-    m_wall = m_parts.clock.wallNow();
-    for (EngineEvent &event : m_events)
-        handle(event);
-    m_events.clear();
+    takeEvents();
     evaluateExpressions();
     runDues();
     evaluateExpressions(); // of windows that have just closed
@@ -111,6 +105,17 @@ SteadyTime Cycle::step()
     for (const auto &[due, alarm] : m_alarms.takeDues())
         m_schedule.add(due, {Due::Alarm, alarm});
     return nextDue();
+}
+
+void Cycle::takeEvents()
+{
+    m_isImageStale = true;
+    m_parts.inbox.drain(m_events);
+    m_now = m_parts.clock.steadyNow();
+    m_wall = m_parts.clock.wallNow();
+    for (EngineEvent &event : m_events)
+        handle(event);
+    m_events.clear();
 }
 
 SteadyTime Cycle::nextDue() const
@@ -329,10 +334,18 @@ void Cycle::finish()
     m_history.flush(m_now, true);
 }
 
+// Answers only: a window that ended now would find its store closed.
 void Cycle::abandonRuns()
 {
-    step();
+    takeEvents();
+    reportLostRows();
     m_runs.abandon(m_now);
+}
+
+void Cycle::takeLastCommits()
+{
+    takeEvents();
+    m_alarms.abandonWaiting();
 }
 
 EngineSnapshot Cycle::snapshot()

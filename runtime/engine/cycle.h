@@ -37,6 +37,8 @@ public:
     void finish();
     /// After store and sinks have ended: takes their answers in and ends what is still open.
     void abandonRuns();
+    /// After the records were closed: takes their last reports in.
+    void takeLastCommits();
     EngineSnapshot snapshot();
     void adoptOutbox(const std::vector<OutboxEntry> &pending) { m_outbound.adopt(pending); }
 
@@ -46,6 +48,7 @@ private:
         Due kind;
         int index;
     };
+    void takeEvents();
     void handle(EngineEvent &event);
     void takeSample(const Sample &sample);
     /// As takeSample(), for what history has already: results of windows and rows of triggers.

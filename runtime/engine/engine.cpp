@@ -175,7 +175,7 @@ EngineSnapshot Engine::stop(const std::function<void()> &closeRecords)
         sink->stop();
     m_cycle->abandonRuns();
     closeRecords();
-    m_cycle->step();
+    m_cycle->takeLastCommits();
     return m_cycle->snapshot();
 }
 

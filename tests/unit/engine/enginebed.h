@@ -62,6 +62,8 @@ public:
     void rowsStored(bool isStored = true);        ///< the oldest batch
     void adoptOutbox(const std::vector<OutboxEntry> &pending) { m_cycle->adoptOutbox(pending); }
     void finish() { m_cycle->finish(); }
+    void abandonRuns() { m_cycle->abandonRuns(); }
+    void takeLastCommits() { m_cycle->takeLastCommits(); }
     EngineSnapshot snapshot() { return m_cycle->snapshot(); }
 
     FakeClock clock;

@@ -35,6 +35,7 @@ class CycleFaultsTest : public QObject {
 private Q_SLOTS:
     void aDisabledTriggerLeavesNothingInFlight();
     void whatWaitsAtTheStopIsDiscarded();
+    void aWindowThatEndsDuringTheStopIsNoLoss();
     void aStateFoundIsConfirmedByItsOwnCommit();
     void messagesOfARemovedSinkAreDiscarded();
     void lostRowsAreAnAlarmThatEnds();
@@ -69,6 +70,27 @@ void CycleFaultsTest::whatWaitsAtTheStopIsDiscarded()
     bed.finish();
     QCOMPARE(bed.snapshot().triggers.discarded, 2U);
     QCOMPARE(bed.snapshot().triggers.inFlight, 1U); // the one whose script runs
+}
+
+// Store and records are closed one after the other; a window that ended meanwhile was lost, and the alarm about that
+// found its records closed and stayed in flight.
+void CycleFaultsTest::aWindowThatEndsDuringTheStopIsNoLoss()
+{
+    EngineBed bed(files());
+    bed.sample("dev.power", Value(1.0));
+    bed.push(DrainRequested{});
+    bed.step();
+    bed.finish();
+    while (!bed.batches.empty())
+        bed.rowsStored();
+    bed.isStoreFull = true; // it is closed
+    bed.clock.advance(2s);
+    bed.abandonRuns();
+    bed.takeLastCommits();
+    const EngineSnapshot s = bed.snapshot();
+    QCOMPARE(s.store.lost, 0U);
+    QVERIFY(s.store.addsUp());
+    QCOMPARE(s.alarms.offered, 0U);
 }
 
 void CycleFaultsTest::aStateFoundIsConfirmedByItsOwnCommit()
