@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/gatewaybed.h"
 
+#include <QCoreApplication>
 #include <QDeadlineTimer>
 #include <QDir>
 #include <QFile>
@@ -63,26 +64,43 @@ void GatewayBed::writeDesign(const DesignDocument &files)
     }
 }
 
-bool GatewayBed::startRuntime(const QStringList &arguments, const QStringList &prefix)
+bool GatewayBed::launchRuntime(const QStringList &arguments, const QStringList &prefix)
 {
     const QString socket = m_folder.filePath(QStringLiteral("status"));
     QStringList command = prefix;
     command << program("gridloomd") << QStringLiteral("--design") << designDir() << QStringLiteral("--state-dir")
             << stateDir() << QStringLiteral("--status-socket") << socket << QStringLiteral("--report")
             << m_folder.filePath(QStringLiteral("report.json")) << arguments;
+    m_status.abort();
     QFile::remove(socket);
     QFile::remove(m_folder.filePath(QStringLiteral("report.json")));
-    if (!m_runtime.start(command.first(), command.mid(1)))
+    return m_runtime.start(command.first(), command.mid(1), m_environment).ok();
+}
+
+bool GatewayBed::startRuntime(const QStringList &arguments, const QStringList &prefix)
+{
+    if (!launchRuntime(arguments, prefix))
         return false;
     QDeadlineTimer deadline(15s);
     while (!deadline.hasExpired() && m_runtime.isRunning()) {
         m_status.abort();
-        m_status.connectToServer(socket);
+        m_status.connectToServer(m_folder.filePath(QStringLiteral("status")));
         if (m_status.waitForConnected(200))
             return !nextStatus().isEmpty();
         m_runtime.waitForExit(20ms);
     }
     return false;
+}
+
+QJsonObject GatewayBed::takeStatus()
+{
+    QCoreApplication::processEvents(QEventLoop::AllEvents);
+    if (m_status.state() == QLocalSocket::UnconnectedState)
+        m_status.connectToServer(m_folder.filePath(QStringLiteral("status")));
+    QJsonObject newest;
+    while (m_status.canReadLine())
+        newest = QJsonDocument::fromJson(m_status.readLine()).object();
+    return newest;
 }
 
 QJsonObject GatewayBed::nextStatus()

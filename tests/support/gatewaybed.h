@@ -30,6 +30,13 @@ public:
     /// Starts gridloomd on the design and waits for its first status line. `prefix` is a program put before it, such as
     /// prlimit with its arguments.
     bool startRuntime(const QStringList &arguments = {}, const QStringList &prefix = {});
+    /// NAME=VALUE entries for the runtimes started from now on.
+    void setEnvironment(const QStringList &entries) { m_environment = entries; }
+    /// Starts gridloomd and waits for nothing; takeStatus() connects once there is something to connect to.
+    bool launchRuntime(const QStringList &arguments = {}, const QStringList &prefix = {});
+    /// The newest status line that has come, without waiting; empty when none has since the last call. Lets events
+    /// be handled.
+    QJsonObject takeStatus();
     /// The next status line, at most 10 s; empty when none came.
     QJsonObject nextStatus();
     /// The first status line for which `holds` answers true; empty when none did in time.
@@ -40,6 +47,7 @@ public:
     ChildProcess &runtime() { return m_runtime; }
 
     QString stateDir() const { return m_folder.filePath(QStringLiteral("state")); }
+    QString folder() const { return m_folder.path(); }
     QString designDir() const { return m_folder.filePath(QStringLiteral("design")); }
     static QString program(const char *name);
 
@@ -54,6 +62,7 @@ private:
     ChildProcess m_simulator;
     ChildProcess m_runtime;
     QLocalSocket m_status;
+    QStringList m_environment;
 };
 
 /// status["a"]["b"]... as a number; 0 when it is not there.
