@@ -150,7 +150,7 @@ void DiskImages::write(const QString &target, double chance, QRandomGenerator &r
     Names names = m_names;
     const auto surviving = chance >= 1.0 ? m_nameChanges.size()
                                          : static_cast<std::size_t>(random.bounded(
-                                               static_cast<int>(static_cast<double>(m_nameChanges.size()) * chance) + 1));
+                                             static_cast<int>(static_cast<double>(m_nameChanges.size()) * chance) + 1));
     for (std::size_t i = 0; i < surviving; ++i)
         apply(names, m_nameChanges[i]);
     for (auto it = names.cbegin(); it != names.cend(); ++it) {

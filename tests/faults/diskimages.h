@@ -20,7 +20,9 @@ namespace gridloom::faults {
 class DiskImages {
 public:
     /// `folder` is the one that was recorded, and was empty when that began.
-    DiskImages(QByteArray record, const QString &folder) : m_record(std::move(record)), m_folder(folder.toLocal8Bit()) {}
+    DiskImages(QByteArray record, const QString &folder) : m_record(std::move(record)), m_folder(folder.toLocal8Bit())
+    {
+    }
 
     /// Entries of the record.
     std::size_t size();

@@ -119,6 +119,21 @@ std::int64_t heldByPath(const char *path)
     return ::stat(path, &s) == 0 && s.st_nlink == 1 ? heldBytes(s) : 0;
 }
 
+// A call that sends; what goes to a local socket is recorded.
+template<typename Send>
+long tell(int fd, const void *bytes, Send send)
+{
+    int domain = 0;
+    socklen_t length = sizeof domain;
+    if (!isRecording() || ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0 || domain != AF_UNIX)
+        return send();
+    const RecordLock lock;
+    const long done = send();
+    if (done > 0)
+        recordTold(bytes, static_cast<std::size_t>(done));
+    return done;
+}
+
 long realWrite(int fd, const void *bytes, std::size_t size, off64_t offset, bool isPositioned)
 {
     if (isPositioned)
@@ -129,7 +144,7 @@ long realWrite(int fd, const void *bytes, std::size_t size, off64_t offset, bool
 ssize_t changedWrite(int fd, const void *bytes, std::size_t size, off64_t offset, bool isPositioned)
 {
     if (!isOurs(fd))
-        return realWrite(fd, bytes, size, offset, isPositioned);
+        return tell(fd, bytes, [&] { return realWrite(fd, bytes, size, offset, isPositioned); });
     bool isShort = false;
     if (const int code = faultOf(kWrite, &isShort); code != 0 && !(isShort && size > 1))
         return failed(code);
@@ -419,16 +434,7 @@ int remove(const char *path) noexcept
 }
 ssize_t send(int fd, const void *bytes, size_t size, int flags)
 {
-    if (!isRecording())
-        return ::syscall(SYS_sendto, fd, bytes, size, flags, nullptr, 0);
-    int domain = 0;
-    socklen_t length = sizeof domain;
-    ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length);
-    const RecordLock lock;
-    const long done = ::syscall(SYS_sendto, fd, bytes, size, flags, nullptr, 0);
-    if (done > 0 && domain == AF_UNIX)
-        recordTold(bytes, static_cast<std::size_t>(done));
-    return done;
+    return tell(fd, bytes, [&] { return ::syscall(SYS_sendto, fd, bytes, size, flags, nullptr, 0); });
 }
 int clock_gettime(clockid_t clock, timespec *time) noexcept
 {

@@ -27,7 +27,7 @@ const QStringList kTables{QStringLiteral("alarm_transitions"), QStringLiteral("c
 /// Rows of some triggers, and points that change each second.
 const QStringList kSeries{QStringLiteral("runs.trigger-001"), QStringLiteral("runs.trigger-002"),
                           QStringLiteral("runs.trigger-021"), QStringLiteral("bulk-001.p01"),
-                          QStringLiteral("bulk-002.p01"), QStringLiteral("bulk-003.p02")};
+                          QStringLiteral("bulk-002.p01"),     QStringLiteral("bulk-003.p02")};
 } // namespace
 
 class PowerCutTest : public QObject {
