@@ -170,10 +170,12 @@ void TriggerPath::scriptFinished(ScriptFinished &event, SteadyTime now, WallTime
     State &state = m_states[static_cast<std::size_t>(event.trigger)];
     state.isBusy = false;
     countOverrun(event.trigger, event.result, wall);
-    if (m_runs.scriptEnded(event.run, event.result, event.started, event.ended)) {
+    if (const TriggerRun *run = m_runs.scriptEnded(event.run, event.result, event.started, event.ended)) {
+        const SteadyTime due = run->due;
         for (const Action &action : event.result.actions)
             carryOut(action, event.trigger, event, now, wall);
         m_effects.control.advance(now);
+        m_issuedLatency.add(now - due); // here and not at the run's end, which may wait for a disk
         m_runs.issued(event.run, now);
     }
     if (m_statistics[static_cast<std::size_t>(event.trigger)].isDisabled) {
@@ -266,8 +268,6 @@ void TriggerPath::runEnded(const TriggerRun &run, Outcome outcome)
         m_latency.add(latency);
         if (run.started && ScriptWorkers::isFast(trigger))
             m_fastStart.add(*run.started - run.due);
-        if (run.issued)
-            m_issuedLatency.add(*run.issued - run.due);
         if (latency > m_slowAfter) {
             m_slowRuns.push_back(
                 {run.run, trigger.name, slowestStage(run), std::chrono::duration<double, std::milli>(latency).count()});

@@ -126,7 +126,6 @@ void TriggerRuns::issued(std::uint64_t run, SteadyTime now)
     if (it == m_runs.end())
         return;
     it->second.isIssued = true;
-    it->second.issued = now;
     endIfComplete(run, now);
 }
 

@@ -26,7 +26,7 @@ struct TriggerRun {
     int trigger = -1;
     SteadyTime due{};
     WallTime dueWall{};
-    std::optional<SteadyTime> started, evaluated, issued;
+    std::optional<SteadyTime> started, evaluated;
     struct EffectState {
         int asked = 0;
         int open = 0;

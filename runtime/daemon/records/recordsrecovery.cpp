@@ -206,7 +206,8 @@ void RecordsStore::startLog(const QString &folder, Recovery &recovery)
         m_logHasBounds = true;
         m_logBytes += static_cast<std::uint64_t>(head.size());
     } else {
-        addFault(log.error().message);
+        m_refusal = log.error().message;
+        addFault(m_refusal);
     }
     for (const QString &path : std::as_const(recovery.moved))
         QFile::remove(path);

@@ -174,16 +174,21 @@ Result<void> RecordsStore::writeGroup(bool mustSync)
 {
     leaveBrokenLog();
     if (!m_log.isOpen())
-        return Error{QStringLiteral("records.noLog"), QStringLiteral("no log could be created; check the disk"), true};
+        return Error{
+            QStringLiteral("records.noLog"),
+            QStringLiteral("no log could be created; check the disk. What it refused before: %1").arg(m_refusal), true};
     if (m_buffer.isEmpty() && !mustSync)
         return {}; // messages that came and went
     if (!m_logHasBounds)
         encodeBounds(m_buffer, m_reserved);
     const qint64 sizeBefore = m_log.size();
-    if (auto appended = m_log.append(m_buffer); !appended)
+    if (auto appended = m_log.append(m_buffer); !appended) {
+        m_refusal = appended.error().message;
         return appended;
+    }
     if (mustSync) {
         if (auto synced = m_log.sync(); !synced) {
+            m_refusal = synced.error().message;
             // What is reported as failed must not come back after a restart.
             static_cast<void>(m_log.truncate(sizeBefore));
             return synced;

@@ -110,6 +110,7 @@ private:
     RealTime m_earliestCommit{};
     RealTime m_nextRotation{};
     RealTime m_syncBy = RealTime::max(); ///< acknowledgements written but not synced
+    QString m_refusal;                   ///< what the disk said when it last refused a write or sync
     std::chrono::milliseconds m_backOff{0};
 
     std::atomic<std::uint64_t> m_appendedCount{0}, m_committedCount{0}, m_failedCount{0}, m_commitCount{0};
