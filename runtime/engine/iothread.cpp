@@ -39,10 +39,7 @@ QList<Error> IoThread::start(const PluginHost &plugins)
         ::prctl(PR_SET_TIMERSLACK, 50'000, 0, 0, 0);
         m_wakeUp = std::make_unique<EventLoopWakeUp>([this] { runQueued(); });
         m_tasks.setWakeUp([this] { m_wakeUp->notify(); });
-        m_pollTimer = std::make_unique<QTimer>();
-        m_pollTimer->setSingleShot(true);
-        m_pollTimer->setTimerType(Qt::PreciseTimer);
-        QObject::connect(m_pollTimer.get(), &QTimer::timeout, m_pollTimer.get(), [this] { pollDue(); });
+        m_pollTimer = std::make_unique<DeadlineTimer>([this] { pollDue(); });
         m_statisticsTimer = std::make_unique<QTimer>();
         QObject::connect(m_statisticsTimer.get(), &QTimer::timeout, m_statisticsTimer.get(), [this] {
             for (const auto &runner : m_runners)
@@ -146,10 +143,7 @@ void IoThread::arm(std::optional<SteadyTime> due)
 {
     if (!due)
         return;
-    // QTimer counts in an int of milliseconds; a longer wait is made of several.
-    const Nanoseconds wait =
-        std::min<Nanoseconds>(m_clock.realDuration(*due - m_clock.steadyNow()), std::chrono::hours(1));
-    m_pollTimer->start(std::chrono::ceil<std::chrono::milliseconds>(std::max(wait, Nanoseconds(0))));
+    m_pollTimer->set(std::chrono::steady_clock::now() + m_clock.realDuration(*due - m_clock.steadyNow()));
 }
 
 } // namespace gridloom

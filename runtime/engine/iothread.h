@@ -6,6 +6,7 @@
 #include "core/boundedqueue.h"
 #include "engine/driverrunner.h"
 #include "engine/eventloopwakeup.h"
+#include "sdk/deadlinetimer.h"
 
 #include <QThread>
 #include <QTimer>
@@ -54,7 +55,7 @@ private:
     std::vector<Task> m_taken;
     std::unique_ptr<EventLoopWakeUp> m_wakeUp;
     // Created and destroyed in the thread.
-    std::unique_ptr<QTimer> m_pollTimer;
+    std::unique_ptr<DeadlineTimer> m_pollTimer;
     std::unique_ptr<QTimer> m_statisticsTimer;
 };
 

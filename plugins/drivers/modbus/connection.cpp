@@ -4,6 +4,12 @@
 #include <QNetworkProxy>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace gridloom::modbus {
 
@@ -13,19 +19,21 @@ using RealClock = std::chrono::steady_clock;
 namespace {
 constexpr milliseconds kIntervals[] = {milliseconds(500), milliseconds(1'000), milliseconds(2'000),
                                        milliseconds(4'000)};
-constexpr qint64 kReadBufferSize = 16 * 1024; // a peer that floods us is held back by TCP
 } // namespace
 
 Connection::Connection()
 {
     m_timer.setSingleShot(true);
     m_timer.setTimerType(Qt::PreciseTimer);
-    m_socket.setProxy(QNetworkProxy::NoProxy);
-    m_socket.setReadBufferSize(kReadBufferSize);
+    m_connecting.setProxy(QNetworkProxy::NoProxy);
     connect(&m_timer, &QTimer::timeout, this, &Connection::onTimeout);
-    connect(&m_socket, &QTcpSocket::connected, this, &Connection::onConnected);
-    connect(&m_socket, &QTcpSocket::errorOccurred, this, &Connection::onSocketError);
-    connect(&m_socket, &QTcpSocket::readyRead, this, &Connection::onReadyRead);
+    connect(&m_connecting, &QTcpSocket::connected, this, &Connection::onConnected);
+    connect(&m_connecting, &QTcpSocket::errorOccurred, this, &Connection::onSocketError);
+}
+
+Connection::~Connection()
+{
+    closeStream();
 }
 
 void Connection::open(const QString &host, std::uint16_t port, milliseconds timeout)
@@ -41,7 +49,8 @@ void Connection::close()
 {
     m_state = State::Closed; // first: abort() reports errors of its own
     m_timer.stop();
-    m_socket.abort();
+    closeStream();
+    m_connecting.abort();
     m_reader.clear();
 }
 
@@ -51,15 +60,20 @@ void Connection::drop(const Error &why)
         fail(why);
 }
 
+// A request that the kernel cannot take as a whole waits behind many that nobody read: the peer is as good as gone.
 void Connection::send(std::span<const std::uint8_t> frame)
 {
-    m_socket.write(reinterpret_cast<const char *>(frame.data()), static_cast<qint64>(frame.size()));
-    m_socket.flush(); // saves a turn of the event loop
+    const ssize_t sent = ::send(m_stream, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent != static_cast<ssize_t>(frame.size()))
+        fail(notConnected(sent < 0 ? qt_error_string(errno)
+                                   : QStringLiteral("The device does not take requests any more")));
 }
 
 void Connection::drain()
 {
-    m_socket.readAll();
+    std::array<std::uint8_t, 4096> chunk;
+    while (::recv(m_stream, chunk.data(), chunk.size(), MSG_DONTWAIT) > 0)
+        ;
     m_reader.clear();
 }
 
@@ -68,7 +82,7 @@ void Connection::attempt()
     m_state = State::Connecting;
     m_attemptStarted = RealClock::now();
     m_timer.start(m_timeout);
-    m_socket.connectToHost(m_host, m_port);
+    m_connecting.connectToHost(m_host, m_port);
 }
 
 void Connection::fail(const Error &why)
@@ -76,7 +90,8 @@ void Connection::fail(const Error &why)
     m_isDown = m_state == State::Connecting;
     const bool wasConnected = m_state == State::Connected;
     m_state = State::Waiting;
-    m_socket.abort();
+    closeStream();
+    m_connecting.abort();
     m_reader.clear();
     const auto interval = kIntervals[std::min(m_attempts, std::size(kIntervals) - 1)];
     ++m_attempts;
@@ -90,24 +105,52 @@ void Connection::fail(const Error &why)
 
 void Connection::onConnected()
 {
+    m_connecting.setSocketOption(QAbstractSocket::LowDelayOption, 1); // TCP_NODELAY: requests are small and waited for
+    m_connecting.setSocketOption(QAbstractSocket::KeepAliveOption, 1);
+    openStream();
+    if (m_stream < 0)
+        return fail(notConnected(qt_error_string(errno)));
     m_state = State::Connected;
     m_isDown = false;
     m_timer.stop();
-    m_socket.setSocketOption(QAbstractSocket::LowDelayOption, 1); // TCP_NODELAY: requests are small and waited for
-    m_socket.setSocketOption(QAbstractSocket::KeepAliveOption, 1);
     Q_EMIT opened();
+}
+
+// QTcpSocket copies each byte through two buffers and allocates for each request; it has done its part when the
+// connection stands.
+void Connection::openStream()
+{
+    m_stream = ::fcntl(static_cast<int>(m_connecting.socketDescriptor()), F_DUPFD_CLOEXEC, 0);
+    if (m_stream < 0)
+        return;
+    m_connecting.abort(); // closes its own descriptor, not the connection
+    m_readable = std::make_unique<QSocketNotifier>(m_stream, QSocketNotifier::Read);
+    connect(m_readable.get(), &QSocketNotifier::activated, this, &Connection::onReadyRead);
+}
+
+void Connection::closeStream()
+{
+    if (m_stream < 0)
+        return;
+    m_readable->setEnabled(false);
+    m_readable.release()->deleteLater(); // it may be the one that called
+    ::close(std::exchange(m_stream, -1));
+}
+
+Error Connection::notConnected(const QString &why) const
+{
+    return {QStringLiteral("modbus.notConnected"),
+            QStringLiteral("%1 port %2: %3. Check address, cable and power; reconnecting goes on by itself.")
+                .arg(m_host)
+                .arg(m_port)
+                .arg(why),
+            true};
 }
 
 void Connection::onSocketError()
 {
-    if (m_state != State::Connecting && m_state != State::Connected)
-        return;
-    fail({QStringLiteral("modbus.notConnected"),
-          QStringLiteral("%1 port %2: %3. Check address, cable and power; reconnecting goes on by itself.")
-              .arg(m_host)
-              .arg(m_port)
-              .arg(m_socket.errorString()),
-          true});
+    if (m_state == State::Connecting)
+        fail(notConnected(m_connecting.errorString()));
 }
 
 void Connection::onTimeout()
@@ -128,25 +171,35 @@ void Connection::onTimeout()
 
 void Connection::onReadyRead()
 {
-    std::array<char, 4096> chunk;
+    std::array<std::uint8_t, 4096> chunk;
     while (m_state == State::Connected) {
-        const auto size = m_socket.read(chunk.data(), chunk.size());
-        if (size <= 0)
+        const ssize_t size = ::recv(m_stream, chunk.data(), chunk.size(), MSG_DONTWAIT);
+        if (size < 0 && (errno == EAGAIN || errno == EINTR))
             return;
-        m_reader.append({reinterpret_cast<const std::uint8_t *>(chunk.data()), static_cast<std::size_t>(size)});
-        Frame frame;
-        // A receiver may drop or close the connection: then the reader is empty and the loops end.
-        auto status = m_reader.next(frame);
-        for (; status == FrameReader::Status::Frame; status = m_reader.next(frame))
-            Q_EMIT frameReceived(frame);
-        if (status == FrameReader::Status::Broken)
-            drop({QStringLiteral("modbus.brokenStream"),
-                  QStringLiteral("%1 port %2 sent bytes that are not Modbus TCP; reconnecting. Check that this is a "
-                                 "Modbus TCP port.")
-                      .arg(m_host)
-                      .arg(m_port),
-                  true});
+        if (size <= 0)
+            return fail(notConnected(size < 0 ? qt_error_string(errno)
+                                              : QStringLiteral("The remote host closed the connection")));
+        takeFrames({chunk.data(), static_cast<std::size_t>(size)});
+        if (static_cast<std::size_t>(size) < chunk.size())
+            return; // what comes later is told again
     }
+}
+
+void Connection::takeFrames(std::span<const std::uint8_t> bytes)
+{
+    m_reader.append(bytes);
+    Frame frame;
+    // A receiver may drop or close the connection: then the reader is empty and the loop ends.
+    auto status = m_reader.next(frame);
+    for (; status == FrameReader::Status::Frame; status = m_reader.next(frame))
+        Q_EMIT frameReceived(frame);
+    if (status == FrameReader::Status::Broken)
+        drop({QStringLiteral("modbus.brokenStream"),
+              QStringLiteral("%1 port %2 sent bytes that are not Modbus TCP; reconnecting. Check that this is a "
+                             "Modbus TCP port.")
+                  .arg(m_host)
+                  .arg(m_port),
+              true});
 }
 
 } // namespace gridloom::modbus

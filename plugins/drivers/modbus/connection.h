@@ -8,10 +8,12 @@
 #include "protocols/modbus/framereader.h"
 
 #include <QObject>
+#include <QSocketNotifier>
 #include <QTcpSocket>
 #include <QTimer>
 
 #include <chrono>
+#include <memory>
 
 namespace gridloom::modbus {
 
@@ -19,6 +21,7 @@ class Connection : public QObject {
     Q_OBJECT
 public:
     Connection();
+    ~Connection() override;
 
     /// `timeout`: longest wait for one attempt, name look-up included.
     void open(const QString &host, std::uint16_t port, std::chrono::milliseconds timeout);
@@ -51,12 +54,19 @@ private:
 
     void attempt();
     void fail(const Error &why);
+    Error notConnected(const QString &why) const;
     void onConnected();
     void onSocketError();
     void onReadyRead();
+    void takeFrames(std::span<const std::uint8_t> bytes);
     void onTimeout();
 
-    QTcpSocket m_socket;
+    void openStream();
+    void closeStream();
+
+    QTcpSocket m_connecting; ///< until the connection stands
+    int m_stream = -1;       ///< from then on: its socket, read and written without buffers in between
+    std::unique_ptr<QSocketNotifier> m_readable;
     QTimer m_timer; ///< Waiting: until the next attempt; Connecting: the attempt's deadline
     FrameReader m_reader;
     QString m_host;

@@ -13,14 +13,12 @@ RealTime realNow()
 } // namespace
 
 ModbusDriver::ModbusDriver(DriverHost &host, const Clock &clock)
-    : m_host(host), m_clock(clock), m_exchange(m_connection, *this), m_reader(host, clock), m_writer(host, clock)
+    : m_host(host), m_clock(clock), m_exchange(m_connection, *this), m_reader(host, clock), m_writer(host, clock),
+      m_timer([this] { pump(); })
 {
-    m_timer.setSingleShot(true);
-    m_timer.setTimerType(Qt::PreciseTimer);
-    QObject::connect(&m_timer, &QTimer::timeout, &m_timer, [this] { pump(); });
-    QObject::connect(&m_connection, &Connection::opened, &m_timer, [this] { onOpened(); });
-    QObject::connect(&m_connection, &Connection::frameReceived, &m_timer, [this](const Frame &f) { onFrame(f); });
-    QObject::connect(&m_connection, &Connection::lost, &m_timer, [this](const Error &why) { onLost(why); });
+    QObject::connect(&m_connection, &Connection::opened, &m_connection, [this] { onOpened(); });
+    QObject::connect(&m_connection, &Connection::frameReceived, &m_connection, [this](const Frame &f) { onFrame(f); });
+    QObject::connect(&m_connection, &Connection::lost, &m_connection, [this](const Error &why) { onLost(why); });
 }
 
 ModbusDriver::~ModbusDriver()
@@ -75,7 +73,7 @@ void ModbusDriver::stop()
 {
     if (!std::exchange(m_isRunning, false))
         return;
-    m_timer.stop();
+    m_timer.cancel();
     m_connection.close();
     m_exchange.connectionLost();
     m_reader.abandonAll(Reader::Link::Down);
@@ -150,8 +148,8 @@ void ModbusDriver::armTimer(RealTime now)
         if (other && (!due || *other < *due))
             due = other;
     if (!due || !m_isRunning)
-        return m_timer.stop();
-    m_timer.start(std::max(std::chrono::ceil<std::chrono::milliseconds>(*due - now), std::chrono::milliseconds(0)));
+        return m_timer.cancel();
+    m_timer.set(*due);
 }
 
 void ModbusDriver::finished(Job job, const Outcome &outcome)

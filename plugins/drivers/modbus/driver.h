@@ -7,6 +7,7 @@
 #include "connection.h"
 #include "exchange.h"
 #include "reader.h"
+#include "sdk/deadlinetimer.h"
 #include "writer.h"
 
 namespace gridloom::modbus {
@@ -55,7 +56,7 @@ private:
     Exchange m_exchange;
     Reader m_reader;
     Writer m_writer;
-    QTimer m_timer;
+    DeadlineTimer m_timer;
     DriverStatistics m_sent; ///< reads, readBacks, writes, reconnects
     bool m_isRunning = false;
     bool m_isPumping = false;

@@ -33,8 +33,8 @@ struct WriteJob {
     WriteRequest request;
     Unit *unit = nullptr;
     PointState *point = nullptr;
-    std::vector<std::uint16_t> registers; ///< raw values: what is written and compared
-    bool isReadBack = false;              ///< acknowledged, now verified
+    RegisterWords registers; ///< raw values: what is written and compared
+    bool isReadBack = false; ///< acknowledged, now verified
     bool wasSent = false;
     int busyAnswers = 0;
     RealTime notBefore{};

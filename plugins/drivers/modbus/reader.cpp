@@ -67,25 +67,32 @@ void Reader::poll(std::span<const PointHandle> due, Link link)
         }
         point->isPending = true;
         if (!std::exchange(point->block->isOpen, true))
-            m_queue.push_back(std::make_unique<ReadJob>(ReadJob{unit, point->block}));
+            enqueue(*unit, point->block, {}, false);
     }
     publish();
 }
 
+void Reader::enqueue(Unit &unit, std::shared_ptr<Block> block, std::shared_ptr<Split> split, bool isFirst)
+{
+    auto job = m_queue.make();
+    job->unit = &unit;
+    job->block = std::move(block);
+    job->split = std::move(split);
+    if (isFirst)
+        m_queue.pushFront(std::move(job));
+    else
+        m_queue.pushBack(std::move(job));
+}
+
 std::unique_ptr<ReadJob> Reader::next(RealTime now)
 {
-    for (auto it = m_queue.begin(); it != m_queue.end();) {
-        if ((*it)->notBefore > now) {
-            ++it;
-            continue;
-        }
-        auto job = std::move(*it);
-        it = m_queue.erase(it);
+    while (auto job = m_queue.take([now](const ReadJob &waiting) { return waiting.notBefore <= now; })) {
         const auto &points = job->unit->points();
         const auto &indices = job->block->plan.points;
         if (std::any_of(indices.begin(), indices.end(), [&](std::uint32_t i) { return points[i].isPending; }))
             return job;
         job->block->isOpen = false; // another job answered all of it
+        m_queue.recycle(std::move(job));
     }
     return nullptr;
 }
@@ -93,7 +100,10 @@ std::unique_ptr<ReadJob> Reader::next(RealTime now)
 void Reader::finished(std::unique_ptr<ReadJob> job, const Outcome &outcome, Link link)
 {
     switch (outcome.kind) {
-    case Outcome::Kind::Values: acceptValues(*job, outcome); break;
+    case Outcome::Kind::Values:
+        acceptValues(*job, outcome);
+        m_queue.recycle(std::move(job));
+        break;
     case Outcome::Kind::Exception: acceptException(std::move(job), outcome); break;
     case Outcome::Kind::TimedOut: acceptFailure(std::move(job), outcome.epoch); break;
     case Outcome::Kind::ConnectionLost: close(*job, qualityOf(link), link == Link::Lost); break;
@@ -150,7 +160,7 @@ void Reader::acceptException(std::unique_ptr<ReadJob> job, const Outcome &outcom
     case ExceptionCode::DeviceBusy:
         if (++job->busyAnswers <= kMaxBusyAnswers) {
             job->notBefore = std::chrono::steady_clock::now() + busyDelay(job->busyAnswers);
-            m_queue.push_back(std::move(job));
+            m_queue.pushBack(std::move(job));
             return;
         }
         break;
@@ -173,7 +183,7 @@ void Reader::splitOrLearn(const ReadJob &job, std::uint8_t exception)
     const auto split = std::make_shared<Split>(Split{between, exception});
     for (auto *half : {&halves->second, &halves->first}) { // each to the front: the first half goes first
         auto block = std::make_shared<Block>(Block{std::move(*half), true});
-        m_queue.push_front(std::make_unique<ReadJob>(ReadJob{job.unit, std::move(block), split}));
+        enqueue(*job.unit, std::move(block), split, true);
     }
 }
 
@@ -184,7 +194,7 @@ void Reader::acceptFailure(std::unique_ptr<ReadJob> job, unsigned epoch)
         close(*job, Quality::BadCommunicationError);
         abandon(unit);
     } else if (++job->failures < unit.config().failuresToOffScan) {
-        m_queue.push_back(std::move(job)); // behind the others: a silent unit does not hold them up
+        m_queue.pushBack(std::move(job)); // behind the others: a silent unit does not hold them up
     } else {
         close(*job, Quality::BadCommunicationError);
     }
@@ -192,20 +202,15 @@ void Reader::acceptFailure(std::unique_ptr<ReadJob> job, unsigned epoch)
 
 void Reader::abandon(const Unit &unit)
 {
-    std::erase_if(m_queue, [&](const std::unique_ptr<ReadJob> &job) {
-        if (job->unit != &unit)
-            return false;
+    while (const auto job = m_queue.take([&](const ReadJob &waiting) { return waiting.unit == &unit; }))
         close(*job, Quality::BadCommunicationError);
-        return true;
-    });
     publish();
 }
 
 void Reader::abandonAll(Link link)
 {
-    for (const auto &job : m_queue)
+    while (const auto job = m_queue.take([](const ReadJob &) { return true; }))
         close(*job, qualityOf(link), link == Link::Lost);
-    m_queue.clear();
     publish();
 }
 

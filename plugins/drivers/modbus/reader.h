@@ -5,9 +5,7 @@
 #pragma once
 
 #include "exchange.h"
-#include "jobs.h"
-
-#include <deque>
+#include "jobqueue.h"
 
 namespace gridloom::modbus {
 
@@ -43,6 +41,7 @@ private:
 
     Stamp now() const { return {m_clock.wallNow(), m_clock.steadyNow()}; }
 
+    void enqueue(Unit &unit, std::shared_ptr<Block> block, std::shared_ptr<Split> split, bool isFirst);
     void acceptValues(ReadJob &job, const Outcome &outcome);
     void acceptException(std::unique_ptr<ReadJob> job, const Outcome &outcome);
     void acceptFailure(std::unique_ptr<ReadJob> job, unsigned epoch);
@@ -58,7 +57,7 @@ private:
     const Clock &m_clock;
     std::vector<std::pair<Unit *, PointState *>> m_points; ///< by handle - m_firstHandle
     PointHandle m_firstHandle = 0;
-    std::deque<std::unique_ptr<ReadJob>> m_queue;
+    JobQueue<ReadJob> m_queue;
     std::vector<Sample> m_batch; ///< kept for its memory
 };
 

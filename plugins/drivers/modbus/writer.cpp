@@ -55,23 +55,21 @@ void Writer::write(const WriteRequest &request, Unit *unit, PointState *point)
                                      "the device.")
                           .arg(unit->config().name),
                       true}));
-    auto job = std::make_unique<WriteJob>();
+    auto job = m_queue.make();
     job->request = request;
     job->unit = unit;
     job->point = point;
     job->registers = std::move(registers).value();
-    m_queue.push_back(std::move(job));
+    m_queue.pushBack(std::move(job));
 }
 
 std::unique_ptr<WriteJob> Writer::next(RealTime now)
 {
-    const auto it = std::find_if(m_queue.begin(), m_queue.end(), [now](const std::unique_ptr<WriteJob> &job) {
-        return job->notBefore <= now && (job->wasSent || !job->point->isWriting);
+    auto job = m_queue.take([now](const WriteJob &waiting) {
+        return waiting.notBefore <= now && (waiting.wasSent || !waiting.point->isWriting);
     });
-    if (it == m_queue.end())
+    if (!job)
         return nullptr;
-    auto job = std::move(*it);
-    m_queue.erase(it);
     job->wasSent = true;
     job->point->isWriting = true;
     return job;
@@ -111,7 +109,7 @@ void Writer::finished(std::unique_ptr<WriteJob> job, const Outcome &outcome)
 
 void Writer::acceptReadBack(std::unique_ptr<WriteJob> job, std::span<const std::uint8_t> data)
 {
-    std::vector<std::uint16_t> registers(job->registers.size());
+    RegisterWords registers(static_cast<int>(job->registers.size()));
     Value value;
     if (job->point->address.table == Table::Coil) {
         registers[0] = bitAt(data, 0) ? 1 : 0;
@@ -171,29 +169,19 @@ void Writer::acceptTimeout(std::unique_ptr<WriteJob> job, unsigned epoch)
 void Writer::retry(std::unique_ptr<WriteJob> job, RealTime notBefore)
 {
     job->notBefore = notBefore;
-    m_queue.push_front(std::move(job));
+    m_queue.pushFront(std::move(job));
 }
 
 void Writer::expire(RealTime now)
 {
-    for (;;) {
-        const auto it = std::find_if(m_queue.begin(), m_queue.end(), [now](const std::unique_ptr<WriteJob> &job) {
-            return now >= job->request.deadline;
-        });
-        if (it == m_queue.end())
-            return;
-        auto job = std::move(*it);
-        m_queue.erase(it);
+    while (auto job = m_queue.take([now](const WriteJob &waiting) { return now >= waiting.request.deadline; }))
         endTimedOut(std::move(job));
-    }
 }
 
 void Writer::abandonAll()
 {
     const Error stopped{QStringLiteral("driver.stopped"), QStringLiteral("The channel was stopped."), true};
-    while (!m_queue.empty()) {
-        auto job = std::move(m_queue.front());
-        m_queue.pop_front();
+    while (auto job = m_queue.take([](const WriteJob &) { return true; })) {
         const auto state = job->wasSent ? State::TimedOut : State::Rejected;
         end(std::move(job), {state, {}, stopped});
     }
@@ -214,7 +202,9 @@ void Writer::end(std::unique_ptr<WriteJob> job, WriteResult result)
 {
     if (job->wasSent)
         job->point->isWriting = false;
-    m_host.writeFinished(job->request.id, result);
+    const WriteId id = job->request.id;
+    m_queue.recycle(std::move(job));
+    m_host.writeFinished(id, result);
 }
 
 void Writer::endTimedOut(std::unique_ptr<WriteJob> job)

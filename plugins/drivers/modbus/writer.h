@@ -4,9 +4,7 @@
 #pragma once
 
 #include "exchange.h"
-#include "jobs.h"
-
-#include <deque>
+#include "jobqueue.h"
 
 namespace gridloom::modbus {
 
@@ -39,7 +37,7 @@ private:
 
     DriverHost &m_host;
     const Clock &m_clock;
-    std::deque<std::unique_ptr<WriteJob>> m_queue;
+    JobQueue<WriteJob> m_queue;
 };
 
 } // namespace gridloom::modbus

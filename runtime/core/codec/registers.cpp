@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/codec/registers.h"
 
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -58,9 +57,9 @@ std::uint64_t assemble(std::span<const std::uint16_t> registers, int count, Byte
     return bits;
 }
 
-std::vector<std::uint16_t> disassemble(std::uint64_t bits, int count, ByteOrder order)
+RegisterWords disassemble(std::uint64_t bits, int count, ByteOrder order)
 {
-    std::vector<std::uint16_t> registers(static_cast<std::size_t>(count));
+    RegisterWords registers(count);
     for (int i = count - 1; i >= 0; --i) {
         const auto word = static_cast<std::uint16_t>(bits);
         registers[static_cast<std::size_t>(swapsWords(order) ? count - 1 - i : i)] =
@@ -146,7 +145,7 @@ std::optional<Value> rawInteger(const Value &value, const RegisterFormat &format
 }
 
 template<typename Int>
-Result<std::vector<std::uint16_t>> encodeInteger(const Value &value, const RegisterFormat &format, const char *name)
+Result<RegisterWords> encodeInteger(const Value &value, const RegisterFormat &format, const char *name)
 {
     const auto raw = rawInteger(value, format);
     if (raw) {
@@ -161,7 +160,7 @@ Result<std::vector<std::uint16_t>> encodeInteger(const Value &value, const Regis
     return outOfRange(value, name);
 }
 
-Result<std::vector<std::uint16_t>> encodeReal(const Value &value, const RegisterFormat &format)
+Result<RegisterWords> encodeReal(const Value &value, const RegisterFormat &format)
 {
     const double v = *value.toDouble();
     const double raw = isPlain(format) ? v : unscaled(v, format.scale, format.offset);
@@ -176,12 +175,14 @@ Result<std::vector<std::uint16_t>> encodeReal(const Value &value, const Register
     return disassemble(std::bit_cast<std::uint32_t>(static_cast<float>(raw)), 2, format.order);
 }
 
-Result<std::vector<std::uint16_t>> encodeBool(const Value &value, const RegisterFormat &format)
+Result<RegisterWords> encodeBool(const Value &value, const RegisterFormat &format)
 {
     const auto i = value.toInt64();
     if (!i || *i < 0 || *i > 1)
         return outOfRange(value, "bool (0 or 1)");
-    return std::vector<std::uint16_t>{static_cast<std::uint16_t>(*i << format.bit)};
+    RegisterWords registers(1);
+    registers[0] = static_cast<std::uint16_t>(*i << format.bit);
+    return registers;
 }
 
 } // namespace
@@ -246,7 +247,7 @@ Value decodeRegisters(std::span<const std::uint16_t> registers, const RegisterFo
     return Value(scaled(static_cast<double>(integer), format.scale, format.offset));
 }
 
-Result<std::vector<std::uint16_t>> encodeRegisters(const Value &value, const RegisterFormat &format)
+Result<RegisterWords> encodeRegisters(const Value &value, const RegisterFormat &format)
 {
     if (!value.isNumber())
         return Error{QStringLiteral("codec.notANumber"),

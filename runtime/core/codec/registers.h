@@ -8,10 +8,11 @@
 #include "core/result.h"
 #include "core/value.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 namespace gridloom {
 
@@ -39,9 +40,33 @@ std::optional<ByteOrder> byteOrderFromName(QStringView name, RegisterType type);
 /// 0.1 is -1.3). A non-finite float stays a non-finite double: the caller turns it into null and bad quality.
 Value decodeRegisters(std::span<const std::uint16_t> registers, const RegisterFormat &format);
 
+/// The registers of one value, up to four, in place: encoding a write costs no allocation. A contiguous range.
+class RegisterWords {
+public:
+    RegisterWords() = default;
+    explicit RegisterWords(int count) : m_count(static_cast<std::size_t>(count)) {} ///< zeros
+    std::uint16_t *begin() { return m_words.data(); }
+    std::uint16_t *end() { return m_words.data() + m_count; }
+    const std::uint16_t *begin() const { return m_words.data(); }
+    const std::uint16_t *end() const { return m_words.data() + m_count; }
+    std::uint16_t *data() { return m_words.data(); }
+    const std::uint16_t *data() const { return m_words.data(); }
+    std::size_t size() const { return m_count; }
+    std::uint16_t &operator[](std::size_t i) { return m_words[i]; }
+    std::uint16_t operator[](std::size_t i) const { return m_words[i]; }
+    friend bool operator==(const RegisterWords &a, std::span<const std::uint16_t> b)
+    {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    }
+
+private:
+    std::array<std::uint16_t, 4> m_words{};
+    std::size_t m_count = 0;
+};
+
 /// The inverse, for writes. Error "codec.outOfRange" when the raw number does not fit the type, "codec.notFinite"
 /// for NaN and infinity, "codec.notANumber" for null and text. A raw number with a fraction is rounded to the nearest
 /// integer for integer types. Bool formats encode to 0 or 1 << bit.
-Result<std::vector<std::uint16_t>> encodeRegisters(const Value &value, const RegisterFormat &format);
+Result<RegisterWords> encodeRegisters(const Value &value, const RegisterFormat &format);
 
 } // namespace gridloom

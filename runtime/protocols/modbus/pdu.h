@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace gridloom::modbus {
 
@@ -52,7 +51,7 @@ struct Request {
     Function function = Function::ReadHoldings;
     std::uint16_t address = 0;
     std::uint16_t count = 1;
-    std::vector<std::uint16_t> values{};
+    std::span<const std::uint16_t> values{}; ///< outlive the request
 };
 
 using FrameBuffer = std::array<std::uint8_t, kMaxFrameSize>;

@@ -145,10 +145,9 @@ void ModbusFramesTest::requests()
     QFETCH(QList<int>, values);
     QFETCH(int, count);
     QFETCH(QByteArray, expected);
-    Request request{
-        static_cast<Function>(function), static_cast<std::uint16_t>(address), static_cast<std::uint16_t>(count), {}};
-    for (const int value : values)
-        request.values.push_back(static_cast<std::uint16_t>(value));
+    const std::vector<std::uint16_t> words(values.begin(), values.end());
+    const Request request{static_cast<Function>(function), static_cast<std::uint16_t>(address),
+                          static_cast<std::uint16_t>(count), words};
     FrameBuffer buffer;
     QCOMPARE(hex(encodeFrame(buffer, 5, 17, request)), expected);
 }
@@ -207,7 +206,8 @@ void ModbusFramesTest::responses()
     QFETCH(int, kind);
     const auto f = static_cast<Function>(function);
     const bool isSingle = f == Function::WriteCoil || f == Function::WriteRegister;
-    const Request request{f, 0x0BB7, static_cast<std::uint16_t>(isSingle ? 1 : 2), {3, 1}};
+    const std::uint16_t values[] = {3, 1};
+    const Request request{f, 0x0BB7, static_cast<std::uint16_t>(isSingle ? 1 : 2), values};
     const auto data = bytes(pdu.constData());
     const auto response = decodeResponse(request, data);
     QCOMPARE(static_cast<int>(response.kind), kind);
