@@ -23,11 +23,18 @@ std::int64_t usBetween(WallTime from, WallTime to)
 }
 } // namespace
 
+CoordinationPath::Slot::Slot(const CoordinationTask *definition, const QString &id, double clockRate)
+    : task(definition), taskId(id), owner(coordinationOwner(id)), stateKey(kStatePrefix + id), run(clockRate)
+{
+}
+
 CoordinationPath::CoordinationPath(const Design &design, Surroundings surroundings)
     : m_design(design), m_with(surroundings),
       m_clockRate(std::chrono::duration<double>(m_with.clock.clockDuration(std::chrono::seconds(1))).count()),
       m_statistics(static_cast<std::size_t>(design.coordinationList.size()))
 {
+    for (const CoordinationTask *task : design.coordinationList)
+        m_slots.emplace_back(task, task->id, m_clockRate);
     m_with.control.setTicketEnded([this](const ControlCommand &command, SteadyTime at) {
         m_answers.push_back({command.request.ticket, command.state, command.value, command.error, at});
     });
@@ -35,27 +42,46 @@ CoordinationPath::CoordinationPath(const Design &design, Surroundings surroundin
 
 void CoordinationPath::start(SteadyTime now, WallTime wall)
 {
-    for (const auto &[key, state] : m_with.records.states())
-        if (key.startsWith(kStatePrefix))
-            takeBack(key.mid(kStatePrefix.size()), state, now, wall);
+    for (const auto &[key, state] : m_with.records.states()) {
+        if (!key.startsWith(kStatePrefix))
+            continue;
+        const QString taskId = key.mid(kStatePrefix.size());
+        const auto slot =
+            std::find_if(m_slots.begin(), m_slots.end(), [&taskId](const Slot &s) { return s.taskId == taskId; });
+        takeBack(slot != m_slots.end() ? *slot : m_slots.emplace_back(nullptr, taskId, m_clockRate), state, now, wall);
+    }
     for (const CoordinationTask *task : m_design.coordinationList)
         if (task->when && task->isEnabled)
             m_schedule.add(nextOnGrid(now, task->when->period, task->when->phase), task->index);
 }
 
-void CoordinationPath::takeBack(const QString &taskId, const QByteArray &state, SteadyTime now, WallTime wall)
+void CoordinationPath::takeBack(Slot &slot, const QByteArray &state, SteadyTime now, WallTime wall)
 {
-    auto plan = readOpenRunState(taskId, state, m_design);
+    auto plan = readOpenRunState(slot.taskId, state, m_design);
     if (!plan) {
-        m_with.records.append(StateRecord{stateKey(taskId), {}});
+        m_with.records.append(StateRecord{slot.stateKey, {}});
         m_with.alarms.raiseSystem(SystemAlarm::StateDamaged, plan.error().message, wall);
         return;
     }
     m_ledger.offer();
-    Active active(CoordinationRun::interrupted(std::move(plan).value(), m_clockRate, now));
-    active.due = now;
-    active.isWrittenDown = true;
-    m_active.emplace(taskId, std::move(active));
+    slot.run.nextPlan() = std::move(plan).value();
+    slot.run.beginInterrupted(now);
+    open(slot, now);
+    slot.isWrittenDown = true;
+}
+
+void CoordinationPath::open(Slot &slot, SteadyTime due)
+{
+    slot.outputs.clear();
+    for (const PlannedStep &step : slot.run.plan().steps)
+        if (step.output != kNoPoint)
+            slot.outputs.push_back(step.output);
+    slot.due = due;
+    slot.ticket = 0;
+    slot.waitsFor.reset();
+    slot.isWrittenDown = slot.isLeaseRenewed = false;
+    slot.isOpen = true;
+    m_open.push_back(static_cast<std::size_t>(&slot - m_slots.data()));
 }
 
 void CoordinationPath::periodicDue(int task, SteadyTime due, SteadyTime now)
@@ -76,21 +102,21 @@ void CoordinationPath::startDue(const PointStore &points, SteadyTime now, WallTi
     while (const auto item = m_schedule.take(now))
         periodicDue(item->second, item->first, now);
     for (const auto &[index, due] : m_due) {
-        const CoordinationTask &task = *m_design.coordinationList[index];
+        Slot &slot = m_slots[static_cast<std::size_t>(index)];
         m_ledger.offer();
-        if (m_active.contains(task.id) || m_isDraining || !task.isEnabled) {
+        if (slot.isOpen || m_isDraining || !slot.task->isEnabled) {
             m_ledger.finish(Outcome::Discarded);
             ++m_statistics[static_cast<std::size_t>(index)].discarded;
         } else {
-            begin(task, due, points, now, wall);
+            begin(slot, due, points, now, wall);
         }
     }
     m_due.clear();
 }
 
-void CoordinationPath::begin(const CoordinationTask &task, SteadyTime due, const PointStore &points, SteadyTime now,
-                             WallTime wall)
+void CoordinationPath::begin(Slot &slot, SteadyTime due, const PointStore &points, SteadyTime now, WallTime wall)
 {
+    const CoordinationTask &task = *slot.task;
     ++m_statistics[static_cast<std::size_t>(task.index)].runs;
     CoordinationRecord record;
     record.run = m_with.runs.take();
@@ -98,68 +124,72 @@ void CoordinationPath::begin(const CoordinationTask &task, SteadyTime due, const
     record.due = wall - std::chrono::duration_cast<std::chrono::microseconds>(now - due);
     record.doneUs = usBetween(record.due, wall);
     record.isCompensated = true; // nothing was begun, so nothing is left
-    record.steps = "[]";
-    const auto heldBy = [&](PointHandle output) {
+    record.steps = QByteArrayLiteral("[]");
+    const auto heldBy = [this, &points](PointHandle output) {
         const auto &[written, at] = m_with.control.lastWritten(output);
         const ImageSlot &read = points.at(output);
         return isGood(read.quality) && read.gatewayTime > at ? read.value : written;
     };
-    auto plan = planRun(task, m_design, record.run, record.due, points, heldBy);
-    if (!plan) {
-        record.error = plan.error().message;
-        return refuse(task, record, Outcome::Failed);
+    if (const auto planned = planRun(slot.run.nextPlan(), task, m_design, record.run, record.due, points, heldBy);
+        !planned) {
+        record.error = planned.error().message;
+        return refuse(slot, std::move(record), Outcome::Failed);
     }
-    Active active(CoordinationRun(std::move(plan).value(), m_clockRate, due, now));
-    active.due = due;
-    const auto leased = m_with.control.lease(outputsOf(active.run.plan()), coordinationOwner(task.id), task.priority,
-                                             now, active.run.leaseUntil());
+    slot.run.begin(due, now);
+    open(slot, due);
+    const auto leased = m_with.control.lease(slot.outputs, slot.owner, task.priority, now, slot.run.leaseUntil());
     if (!leased) {
+        slot.isOpen = false;
+        m_open.pop_back();
         record.error = QStringLiteral("lease: ") + leased.error().message;
-        return refuse(task, record, Outcome::Discarded);
+        return refuse(slot, std::move(record), Outcome::Discarded);
     }
-    if (active.run.plan().hasCompensation()) {
-        const RecordNumber number =
-            m_with.records.append(StateRecord{stateKey(task.id), openRunState(active.run.plan())});
-        active.isWrittenDown = true;
-        if (task.isDurable)
-            active.waitsFor = number;
-    }
-    m_active.emplace(task.id, std::move(active));
+    if (!slot.run.plan().hasCompensation())
+        return;
+    StateRecord state{slot.stateKey, openRunState(slot.run.plan(), m_texts.take())};
+    m_texts.remember(state.value);
+    const RecordNumber number = m_with.records.append(std::move(state));
+    slot.isWrittenDown = true;
+    if (task.isDurable)
+        slot.waitsFor = number;
 }
 
-void CoordinationPath::refuse(const CoordinationTask &task, const CoordinationRecord &record, Outcome outcome)
+void CoordinationPath::refuse(const Slot &slot, CoordinationRecord &&record, Outcome outcome)
 {
-    CoordinationRecord ending = record;
-    ending.outcome = outcomeName(outcome);
-    count(task.id, outcome, ending.error, false);
-    m_with.records.append(std::move(ending));
+    record.outcome = outcomeName(outcome);
+    count(slot, outcome, record.error, false);
+    m_with.records.append(std::move(record));
 }
 
 void CoordinationPath::committed(const Records::CommitReport &report, SteadyTime now)
 {
-    for (auto &[taskId, active] : m_active) {
-        if (!active.waitsFor || report.last < *active.waitsFor)
+    for (const std::size_t index : m_open) {
+        Slot &slot = m_slots[index];
+        if (!slot.waitsFor || report.last < *slot.waitsFor)
             continue;
-        active.waitsFor.reset();
+        slot.waitsFor.reset();
         if (!report.result)
-            active.run.turnAround(Outcome::Failed,
-                                  QStringLiteral("the run could not be written down: ") + report.result.error().message,
-                                  now);
+            slot.run.turnAround(Outcome::Failed,
+                                QStringLiteral("the run could not be written down: ") + report.result.error().message,
+                                now);
     }
 }
 
 void CoordinationPath::takeAnswers()
 {
-    for (const Answer &answer : std::exchange(m_answers, {})) {
+    m_taken.swap(m_answers);
+    for (const Answer &answer : m_taken) {
         if (answer.state == CommandState::Confirmed)
             ++m_writes;
-        for (auto &[taskId, active] : m_active) {
-            if (active.ticket != answer.ticket)
+        for (const std::size_t index : m_open) {
+            Slot &slot = m_slots[index];
+            if (slot.ticket != answer.ticket)
                 continue;
-            active.ticket = 0;
-            active.run.answered(answer.ticket, answer.state, answer.value, answer.error, answer.at);
+            slot.ticket = 0;
+            slot.run.answered(answer.ticket, answer.state, answer.value, answer.error, answer.at);
         }
     }
+    m_taken.clear();
 }
 
 void CoordinationPath::advance(SteadyTime now, WallTime wall)
@@ -167,102 +197,94 @@ void CoordinationPath::advance(SteadyTime now, WallTime wall)
     // A refused write is answered at once, and the run goes on to its next one in the same cycle.
     do {
         takeAnswers();
-        for (auto it = m_active.begin(); it != m_active.end();) {
-            move(it->first, it->second, now, wall);
-            it = it->second.run.hasEnded() ? m_active.erase(it) : std::next(it);
-        }
+        for (const std::size_t index : m_open)
+            move(m_slots[index], now, wall);
+        std::erase_if(m_open, [this](std::size_t index) { return !m_slots[index].isOpen; });
     } while (!m_answers.empty());
 }
 
-void CoordinationPath::move(const QString &taskId, Active &active, SteadyTime now, WallTime wall)
+void CoordinationPath::move(Slot &slot, SteadyTime now, WallTime wall)
 {
-    active.run.advance(now);
-    if (active.ticket == 0)
-        checkLease(taskId, active, now);
-    if (active.run.isCompensating() && !std::exchange(active.isLeaseRenewed, true))
-        renewLeases(taskId, active, now);
-    if (!active.waitsFor || active.run.isCompensating()) {
-        const std::uint64_t ticket = m_nextTicket;
-        if (const auto request = active.run.nextRequest(ticket, now)) {
-            ++m_nextTicket;
-            active.ticket = ticket;
-            ask(taskId, active, *request, now, wall);
+    slot.run.advance(now);
+    if (slot.ticket == 0)
+        checkLease(slot, now);
+    if (slot.run.isCompensating() && !std::exchange(slot.isLeaseRenewed, true))
+        renewLeases(slot, now);
+    if (!slot.waitsFor || slot.run.isCompensating()) {
+        if (const auto step = slot.run.nextRequest(m_nextTicket, now)) {
+            slot.ticket = m_nextTicket++;
+            request(slot, *step, now, wall);
         }
     }
-    if (active.run.hasEnded())
-        ended(taskId, active, wall);
+    if (slot.run.hasEnded())
+        ended(slot, wall);
 }
 
 // A higher priority may have taken an output over: then the steps that remain must not be done.
-void CoordinationPath::checkLease(const QString &taskId, Active &active, SteadyTime now) const
+void CoordinationPath::checkLease(Slot &slot, SteadyTime now) const
 {
-    if (active.run.isCompensating() || active.run.hasEnded())
+    if (slot.run.isCompensating() || slot.run.hasEnded())
         return;
-    const auto held = m_with.control.holdsLease(outputsOf(active.run.plan()), coordinationOwner(taskId));
-    if (!held)
-        active.run.turnAround(Outcome::Failed, QStringLiteral("the lease was lost: ") + held.error().message, now);
+    if (const auto held = m_with.control.holdsLease(slot.outputs, slot.owner); !held)
+        slot.run.turnAround(Outcome::Failed, QStringLiteral("the lease was lost: ") + held.error().message, now);
 }
 
 // Output by output: what somebody else has taken meanwhile does not keep the others from being taken back.
-void CoordinationPath::renewLeases(const QString &taskId, Active &active, SteadyTime now)
+void CoordinationPath::renewLeases(Slot &slot, SteadyTime now)
 {
-    const CoordinationPlan &plan = active.run.plan();
-    for (const PointHandle output : outputsOf(plan)) {
-        const auto renewed = m_with.control.lease({output}, coordinationOwner(taskId), plan.priority, now,
-                                                  now + active.run.compensationTime());
+    for (const PointHandle output : slot.outputs) {
+        const auto renewed = m_with.control.lease({output}, slot.owner, slot.run.plan().priority, now,
+                                                  now + slot.run.compensationTime());
         Q_UNUSED(renewed) // the write itself will be refused, and say why
     }
 }
 
-void CoordinationPath::ask(const QString &taskId, Active &active, const CoordinationRun::StepRequest &request,
-                           SteadyTime now, WallTime wall)
+void CoordinationPath::request(Slot &slot, const CoordinationRun::StepRequest &step, SteadyTime now, WallTime wall)
 {
-    const CoordinationPlan &plan = active.run.plan();
     ControlRequest control;
-    control.point = request.output;
-    control.value = request.value;
-    control.priority = plan.priority;
-    control.owner = coordinationOwner(taskId);
-    control.run = plan.run;
-    control.claimTtl = request.deadline;
-    control.deadline = request.deadline;
-    control.ticket = active.ticket;
+    control.point = step.output;
+    control.value = step.value;
+    control.priority = slot.run.plan().priority;
+    control.owner = slot.owner;
+    control.run = slot.run.plan().run;
+    control.claimTtl = step.deadline;
+    control.deadline = step.deadline;
+    control.ticket = slot.ticket;
     m_with.control.request(control, now, wall);
 }
 
-void CoordinationPath::ended(const QString &taskId, Active &active, WallTime wall)
+void CoordinationPath::ended(Slot &slot, WallTime wall)
 {
-    const CoordinationRun &run = active.run;
-    m_with.control.release(outputsOf(run.plan()), coordinationOwner(taskId));
+    const CoordinationRun &run = slot.run;
+    slot.isOpen = false;
+    m_with.control.release(slot.outputs, slot.owner);
     CoordinationRecord record;
     record.run = run.plan().run;
-    record.taskId = taskId;
+    record.taskId = slot.taskId;
     record.outcome = outcomeName(run.outcome());
     record.error = run.error();
     record.due = run.plan().due;
     record.doneUs = run.wasInterrupted()
         ? usBetween(record.due, wall)
-        : std::chrono::duration_cast<std::chrono::microseconds>(run.endedAt() - active.due).count();
+        : std::chrono::duration_cast<std::chrono::microseconds>(run.endedAt() - slot.due).count();
     record.isCompensated = run.isCompensated();
-    record.steps = run.stepsJson();
+    record.steps = run.stepsJson(m_texts.take());
+    m_texts.remember(record.steps);
     m_with.records.append(std::move(record));
-    if (active.isWrittenDown)
-        m_with.records.append(StateRecord{stateKey(taskId), {}});
+    if (slot.isWrittenDown)
+        m_with.records.append(StateRecord{slot.stateKey, {}});
     if (run.outcome() == Outcome::Done)
-        m_latency.add(run.endedAt() - active.due);
-    count(taskId, run.outcome(), run.error(), run.isCompensated());
-    reportLeftOver(taskId, run, wall);
+        m_latency.add(run.endedAt() - slot.due);
+    count(slot, run.outcome(), run.error(), run.isCompensated());
+    reportLeftOver(slot, wall);
 }
 
-void CoordinationPath::count(const QString &taskId, Outcome outcome, const QString &error, bool isCompensated)
+void CoordinationPath::count(const Slot &slot, Outcome outcome, const QString &error, bool isCompensated)
 {
     m_ledger.finish(outcome);
-    const auto task = m_design.coordination.find(taskId);
-    if (task == m_design.coordination.end())
-        return; // of an earlier design
-    CoordinationStatistics &statistics = m_statistics[static_cast<std::size_t>(task->second.index)];
-    if (outcome == Outcome::Done)
+    if (!slot.task || outcome == Outcome::Done)
         return;
+    CoordinationStatistics &statistics = m_statistics[static_cast<std::size_t>(slot.task->index)];
     statistics.lastError = error;
     ++(outcome == Outcome::Failed         ? statistics.failed
            : outcome == Outcome::TimedOut ? statistics.timedOut
@@ -271,21 +293,22 @@ void CoordinationPath::count(const QString &taskId, Outcome outcome, const QStri
         ++statistics.compensated;
 }
 
-void CoordinationPath::reportLeftOver(const QString &taskId, const CoordinationRun &run, WallTime wall)
+void CoordinationPath::reportLeftOver(const Slot &slot, WallTime wall)
 {
+    const CoordinationRun &run = slot.run;
     if (run.outcome() == Outcome::Done || run.isCompensated()) {
-        if (m_leftOver.erase(taskId) > 0 && m_leftOver.empty())
+        if (m_leftOver.erase(slot.taskId) > 0 && m_leftOver.empty())
             m_with.alarms.clearSystem(SystemAlarm::NotCompensated, wall);
         return;
     }
-    m_leftOver.insert(taskId);
+    m_leftOver.insert(slot.taskId);
     m_with.alarms.raiseSystem(
         SystemAlarm::NotCompensated,
         QStringLiteral(
             "Run %1 of the coordination task \"%2\" failed and what it did could not be taken back. Check its "
             "outputs. %3")
             .arg(run.plan().run)
-            .arg(taskId, run.error()),
+            .arg(slot.taskId, run.error()),
         wall);
 }
 
@@ -294,10 +317,11 @@ std::optional<SteadyTime> CoordinationPath::nextDue() const
     if (!m_answers.empty() || !m_due.empty())
         return SteadyTime{};
     std::optional<SteadyTime> next = m_schedule.next();
-    for (const auto &[taskId, active] : m_active) {
+    for (const std::size_t index : m_open) {
+        const Slot &slot = m_slots[index];
         // While step 1 waits for the disk only the lease's end is due.
-        const auto due = active.waitsFor && !active.run.isCompensating() ? std::optional(active.run.leaseUntil())
-                                                                         : active.run.nextDue();
+        const auto due =
+            slot.waitsFor && !slot.run.isCompensating() ? std::optional(slot.run.leaseUntil()) : slot.run.nextDue();
         if (due && (!next || *due < *next))
             next = due;
     }
@@ -308,39 +332,31 @@ void CoordinationPath::drain(SteadyTime leasesEnd)
 {
     m_isDraining = true;
     m_schedule.clear();
-    for (auto &[taskId, active] : m_active)
-        active.run.endLeaseBy(leasesEnd, QStringLiteral("the gateway stops"));
+    for (const std::size_t index : m_open)
+        m_slots[index].run.endLeaseBy(leasesEnd, QStringLiteral("the gateway stops"));
 }
 
 void CoordinationPath::abandon(SteadyTime now, WallTime wall)
 {
     advance(now, wall);
-    for (auto &[taskId, active] : m_active) {
+    for (const std::size_t index : m_open) {
+        Slot &slot = m_slots[index];
+        slot.isOpen = false;
         const QString error = QStringLiteral("the gateway stopped in the middle of this run");
-        count(taskId, Outcome::TimedOut, error, false);
-        if (active.isWrittenDown)
+        count(slot, Outcome::TimedOut, error, false);
+        if (slot.isWrittenDown)
             continue; // it ends at the next start, and has its record then
         CoordinationRecord record;
-        record.run = active.run.plan().run;
-        record.taskId = taskId;
+        record.run = slot.run.plan().run;
+        record.taskId = slot.taskId;
         record.outcome = outcomeName(Outcome::TimedOut);
         record.error = error;
-        record.due = active.run.plan().due;
+        record.due = slot.run.plan().due;
         record.doneUs = usBetween(record.due, wall);
-        record.steps = active.run.stepsJson();
+        record.steps = slot.run.stepsJson();
         m_with.records.append(std::move(record));
     }
-    m_active.clear();
-}
-
-std::vector<PointHandle> CoordinationPath::outputsOf(const CoordinationPlan &plan)
-{
-    std::vector<PointHandle> outputs;
-    outputs.reserve(plan.steps.size());
-    for (const PlannedStep &step : plan.steps)
-        if (step.output != kNoPoint)
-            outputs.push_back(step.output);
-    return outputs;
+    m_open.clear();
 }
 
 } // namespace gridloom

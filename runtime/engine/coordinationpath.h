@@ -5,6 +5,7 @@
 // at the next start, and has its record then. Only a task that says "durable" waits for that to be on the disk.
 #pragma once
 
+#include "core/bytespool.h"
 #include "core/coordination/coordinationrun.h"
 #include "core/histogram.h"
 #include "core/processimage.h"
@@ -14,7 +15,6 @@
 #include "engine/schedule.h"
 #include "sdk/records.h"
 
-#include <map>
 #include <set>
 
 namespace gridloom {
@@ -63,9 +63,14 @@ public:
     std::uint64_t writes() const { return m_writes; } ///< confirmed by a device, steps and compensations
 
 private:
-    struct Active {
-        explicit Active(CoordinationRun r) : run(std::move(r)) {}
+    /// One task and its run, if one is open. Used again run after run, so that a run costs no allocation.
+    struct Slot {
+        Slot(const CoordinationTask *definition, const QString &id, double clockRate);
+        const CoordinationTask *task; ///< none: of an earlier design
+        QString taskId, owner, stateKey;
         CoordinationRun run;
+        std::vector<PointHandle> outputs; ///< of its steps
+        bool isOpen = false;
         SteadyTime due{};
         std::uint64_t ticket = 0;             ///< of its open write, 0: none
         std::optional<RecordNumber> waitsFor; ///< step 1 waits for this record's commit
@@ -79,29 +84,29 @@ private:
         Error error;
         SteadyTime at;
     };
-    void takeBack(const QString &taskId, const QByteArray &state, SteadyTime now, WallTime wall);
+    void takeBack(Slot &slot, const QByteArray &state, SteadyTime now, WallTime wall);
     void periodicDue(int task, SteadyTime due, SteadyTime now);
-    void begin(const CoordinationTask &task, SteadyTime due, const PointStore &points, SteadyTime now, WallTime wall);
-    void refuse(const CoordinationTask &task, const CoordinationRecord &record, Outcome outcome);
+    void begin(Slot &slot, SteadyTime due, const PointStore &points, SteadyTime now, WallTime wall);
+    void open(Slot &slot, SteadyTime due);
+    void refuse(const Slot &slot, CoordinationRecord &&record, Outcome outcome);
     void takeAnswers();
-    void move(const QString &taskId, Active &active, SteadyTime now, WallTime wall);
-    void checkLease(const QString &taskId, Active &active, SteadyTime now) const;
-    void renewLeases(const QString &taskId, Active &active, SteadyTime now);
-    void ask(const QString &taskId, Active &active, const CoordinationRun::StepRequest &request, SteadyTime now,
-             WallTime wall);
-    void ended(const QString &taskId, Active &active, WallTime wall);
-    void count(const QString &taskId, Outcome outcome, const QString &error, bool isCompensated);
-    void reportLeftOver(const QString &taskId, const CoordinationRun &run, WallTime wall);
-    static QString stateKey(const QString &taskId) { return QStringLiteral("coordination/") + taskId; }
-    static std::vector<PointHandle> outputsOf(const CoordinationPlan &plan);
+    void move(Slot &slot, SteadyTime now, WallTime wall);
+    void checkLease(Slot &slot, SteadyTime now) const;
+    void renewLeases(Slot &slot, SteadyTime now);
+    void request(Slot &slot, const CoordinationRun::StepRequest &step, SteadyTime now, WallTime wall);
+    void ended(Slot &slot, WallTime wall);
+    void count(const Slot &slot, Outcome outcome, const QString &error, bool isCompensated);
+    void reportLeftOver(const Slot &slot, WallTime wall);
 
     const Design &m_design;
     Surroundings m_with;
     double m_clockRate;
     Schedule<int> m_schedule;
     std::vector<std::pair<int, SteadyTime>> m_due;
-    std::map<QString, Active> m_active; ///< by task id
-    std::vector<Answer> m_answers;
+    std::vector<Slot> m_slots;       ///< by task index, then those of interrupted runs of tasks that are gone
+    std::vector<std::size_t> m_open; ///< slots with a run
+    std::vector<Answer> m_answers, m_taken;
+    BytesPool m_texts; ///< of states and records
     std::uint64_t m_nextTicket = 1;
     bool m_isDraining = false;
     Ledger m_ledger;

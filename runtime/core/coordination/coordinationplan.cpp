@@ -6,6 +6,9 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 
+#include <array>
+#include <charconv>
+
 namespace gridloom {
 
 namespace {
@@ -47,7 +50,9 @@ Result<Value> valueOf(const CoordinationTask::Step &step, const Design &design, 
 void writeValue(JsonWriter &w, const Value &value)
 {
     w.beginArray().integer(static_cast<int>(value.type()));
-    w.string(QStringView(QString::number(value.bits()))).endArray();
+    std::array<char, 20> digits; // of 2^64 - 1
+    const auto end = std::to_chars(digits.begin(), digits.end(), value.bits()).ptr;
+    w.string(std::string_view(digits.begin(), static_cast<std::size_t>(end - digits.begin()))).endArray();
 }
 
 std::optional<Value> readValue(const QJsonValue &json)
@@ -71,35 +76,48 @@ QString coordinationOwner(const QString &taskId)
     return QStringLiteral("coordination:") + taskId;
 }
 
-Result<CoordinationPlan> planRun(const CoordinationTask &task, const Design &design, std::uint64_t run, WallTime due,
-                                 const PointStore &points, const std::function<Value(PointHandle)> &heldBy)
+namespace {
+Result<std::optional<Value>> compensationOf(const CoordinationTask::Step &step, const Design &design,
+                                            const std::function<Value(PointHandle)> &heldBy)
 {
-    CoordinationPlan plan{task.id, run, due, task.priority, task.lease, {}};
-    plan.steps.reserve(static_cast<std::size_t>(task.steps.size()));
+    if (const auto *constant = std::get_if<Value>(&step.compensation))
+        return std::optional(*constant);
+    if (!std::holds_alternative<CoordinationTask::Previous>(step.compensation))
+        return std::optional<Value>();
+    const Value held = heldBy(step.output);
+    if (!held.isNumber())
+        return stepError("coordination.unknownPrevious", step,
+                         QStringLiteral("it is not known what %1 holds, so there is nothing to return to")
+                             .arg(design.points.at(step.output).name));
+    return std::optional(held);
+}
+} // namespace
+
+Result<void> planRun(CoordinationPlan &plan, const CoordinationTask &task, const Design &design, std::uint64_t run,
+                     WallTime due, const PointStore &points, const std::function<Value(PointHandle)> &heldBy)
+{
+    plan.taskId = task.id;
+    plan.run = run;
+    plan.due = due;
+    plan.priority = task.priority;
+    plan.lease = task.lease;
+    plan.steps.clear();
     for (const CoordinationTask::Step &step : task.steps) {
-        auto value = valueOf(step, design, run, points);
+        const auto value = valueOf(step, design, run, points);
         if (!value)
             return value.error();
-        PlannedStep planned{step.id,       step.output, design.points.at(step.output).id, std::move(value).value(),
-                            step.deadline, {}};
-        if (const auto *constant = std::get_if<Value>(&step.compensation)) {
-            planned.compensation = *constant;
-        } else if (std::holds_alternative<CoordinationTask::Previous>(step.compensation)) {
-            const Value held = heldBy(step.output);
-            if (!held.isNumber())
-                return stepError("coordination.unknownPrevious", step,
-                                 QStringLiteral("it is not known what %1 holds, so there is nothing to return to")
-                                     .arg(design.points.at(step.output).name));
-            planned.compensation = held;
-        }
-        plan.steps.push_back(std::move(planned));
+        const auto compensation = compensationOf(step, design, heldBy);
+        if (!compensation)
+            return compensation.error();
+        plan.steps.push_back({step.id, step.output, design.points.at(step.output).id, value.value(), step.deadline,
+                              compensation.value()});
     }
-    return plan;
+    return {};
 }
 
-QByteArray openRunState(const CoordinationPlan &plan)
+QByteArray openRunState(const CoordinationPlan &plan, QByteArray buffer)
 {
-    JsonWriter w;
+    JsonWriter w(std::move(buffer));
     w.beginObject().key("version").integer(kStateVersion).key("run").unsignedInteger(plan.run);
     w.key("due").integer(plan.due.time_since_epoch().count());
     w.key("priority").integer(static_cast<int>(plan.priority)).key("steps").beginArray();

@@ -37,15 +37,15 @@ struct CoordinationPlan {
 /// Who owns outputs for a task: "coordination:ID".
 QString coordinationOwner(const QString &taskId);
 
-/// The plan of a run that begins now. `heldBy` answers what an output holds, null when that is not known.
+/// Makes `plan` that of a run that begins now; its memory is used again. `heldBy` answers what an output holds, null when that is not known.
 /// Errors name the step: "coordination.badInput" (the point to copy is not good), "coordination.outOfLimits" (its value
 /// is outside of the output's min..max), "coordination.unknownPrevious" (nothing to return to).
-Result<CoordinationPlan> planRun(const CoordinationTask &task, const Design &design, std::uint64_t run, WallTime due,
-                                 const PointStore &points, const std::function<Value(PointHandle)> &heldBy);
+Result<void> planRun(CoordinationPlan &plan, const CoordinationTask &task, const Design &design, std::uint64_t run,
+                     WallTime due, const PointStore &points, const std::function<Value(PointHandle)> &heldBy);
 
 /// What must outlive a power cut while the run is open: JSON, complete in itself, so that it can be taken back under
-/// another design as well.
-QByteArray openRunState(const CoordinationPlan &plan);
+/// another design as well. `buffer`: its memory.
+QByteArray openRunState(const CoordinationPlan &plan, QByteArray buffer = {});
 /// The plan of an interrupted run: outputs are looked up in today's design by their ids. Error "coordination.state".
 Result<CoordinationPlan> readOpenRunState(const QString &taskId, const QByteArray &state, const Design &design);
 

@@ -27,26 +27,31 @@ QString textOf(CommandState state, const Error &error)
 }
 } // namespace
 
-CoordinationRun::CoordinationRun(CoordinationPlan plan, double clockRate, SteadyTime due, SteadyTime now)
-    : m_plan(std::move(plan)), m_clockRate(clockRate), m_due(due), m_leaseUntil(now + onClock(m_plan.lease)),
-      m_traces(m_plan.steps.size())
+void CoordinationRun::begin(SteadyTime due, SteadyTime now)
 {
+    m_due = due;
+    m_leaseUntil = now + onClock(m_plan.lease);
+    m_leaseEnd.clear();
+    m_wasInterrupted = false;
+    m_phase = Phase::Steps;
+    m_step = 0;
+    m_ticket.reset();
+    m_traces.assign(m_plan.steps.size(), {});
+    m_outcome = Outcome::Done;
+    m_error.clear();
     beginStep(now);
 }
 
-CoordinationRun CoordinationRun::interrupted(CoordinationPlan plan, double clockRate, SteadyTime now)
+void CoordinationRun::beginInterrupted(SteadyTime now)
 {
-    CoordinationRun run(std::move(plan), clockRate, now, now);
-    run.m_wasInterrupted = true;
-    run.m_outcome = Outcome::Failed;
-    run.m_error = QStringLiteral("the gateway was interrupted in the middle of this run");
-    run.m_phase = Phase::Compensating;
-    for (Trace &trace : run.m_traces) {
-        trace = {};
+    begin(now, now);
+    m_wasInterrupted = true;
+    m_outcome = Outcome::Failed;
+    m_error = QStringLiteral("the gateway was interrupted in the middle of this run");
+    m_phase = Phase::Compensating;
+    for (Trace &trace : m_traces)
         trace.mayHaveChanged = true;
-    }
-    run.compensateBelow(run.m_traces.size(), now);
-    return run;
+    compensateBelow(m_traces.size(), now);
 }
 
 Nanoseconds CoordinationRun::patience(const PlannedStep &step) const
@@ -254,9 +259,9 @@ void CoordinationRun::writeTrace(JsonWriter &w, std::size_t index) const
     w.endObject();
 }
 
-QByteArray CoordinationRun::stepsJson() const
+QByteArray CoordinationRun::stepsJson(QByteArray buffer) const
 {
-    JsonWriter w;
+    JsonWriter w(std::move(buffer));
     w.beginArray();
     for (std::size_t i = 0; i < m_traces.size(); ++i)
         writeTrace(w, i);

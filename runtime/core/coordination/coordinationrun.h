@@ -28,10 +28,13 @@ public:
         Nanoseconds deadline{}; ///< from now on
     };
 
-    /// Begins with step 1. `due` and `now`: of the run.
-    CoordinationRun(CoordinationPlan plan, double clockRate, SteadyTime due, SteadyTime now);
+    explicit CoordinationRun(double clockRate) : m_clockRate(clockRate) {}
+    /// The next run's plan, to be filled before begin(): one object serves run after run with the same memory.
+    CoordinationPlan &nextPlan() { return m_plan; }
+    /// Begins with step 1.
+    void begin(SteadyTime due, SteadyTime now);
     /// Begins with the compensation of all steps: how far the run came before it was interrupted is not known.
-    static CoordinationRun interrupted(CoordinationPlan plan, double clockRate, SteadyTime now);
+    void beginInterrupted(SteadyTime now);
 
     /// The write that is to be asked for now, under this ticket; none while another one is open.
     std::optional<StepRequest> nextRequest(std::uint64_t ticket, SteadyTime now);
@@ -61,7 +64,8 @@ public:
     bool isCompensated() const;
     SteadyTime endedAt() const { return m_endedAt; }
     /// JSON array, one object a step: id, state, value, startUs, us (from due to confirmed), error, compensation.
-    QByteArray stepsJson() const;
+    /// `buffer`: its memory.
+    QByteArray stepsJson(QByteArray buffer = {}) const;
 
 private:
     enum class Phase : std::uint8_t { Steps, Compensating, Ended };
@@ -91,12 +95,12 @@ private:
 
     CoordinationPlan m_plan;
     double m_clockRate;
-    SteadyTime m_due;
-    SteadyTime m_leaseUntil;
+    SteadyTime m_due{};
+    SteadyTime m_leaseUntil{};
     QString m_leaseEnd; ///< why it ended early
     bool m_wasInterrupted = false;
 
-    Phase m_phase = Phase::Steps;
+    Phase m_phase = Phase::Ended;
     std::size_t m_step = 0;
     SteadyTime m_stepUntil{};
     std::optional<std::uint64_t> m_ticket;

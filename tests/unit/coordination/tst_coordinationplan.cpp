@@ -36,7 +36,9 @@ struct Bench {
     void see(Value value, Quality quality = Quality::Good) { store.update({2, quality, std::move(value), {}, {}}); }
     Result<CoordinationPlan> plan(const Value &held = Value(3))
     {
-        return planRun(task, design, 42, kDue, store, [&](PointHandle) { return held; });
+        CoordinationPlan plan;
+        const auto planned = planRun(plan, task, design, 42, kDue, store, [&](PointHandle) { return held; });
+        return planned ? Result<CoordinationPlan>(std::move(plan)) : Result<CoordinationPlan>(planned.error());
     }
     std::vector<Point> points;
     Design design;

@@ -84,9 +84,25 @@ private:
     std::uint64_t m_ticket = 0;
 };
 
+CoordinationRun newRun(CoordinationPlan plan = threeSteps(), double clockRate = 1.0)
+{
+    CoordinationRun run(clockRate);
+    run.nextPlan() = std::move(plan);
+    run.begin(kStart, kStart);
+    return run;
+}
+
+CoordinationRun interruptedRun(CoordinationPlan plan)
+{
+    CoordinationRun run(1.0);
+    run.nextPlan() = std::move(plan);
+    run.beginInterrupted(kStart);
+    return run;
+}
+
 Site newSite(CoordinationPlan plan = threeSteps())
 {
-    return Site(CoordinationRun(std::move(plan), 1.0, kStart, kStart));
+    return Site(newRun(std::move(plan)));
 }
 
 const std::map<PointHandle, std::int64_t> kFormer{{0, 10}, {1, 11}, {2, 12}};
@@ -115,6 +131,7 @@ private Q_SLOTS:
     void notNeededCounts();
     void theGatewayStops();
     void interruptedTakesEverythingBack();
+    void theNextRunStartsAnew();
     void timesFollowTheClocksRate();
 };
 
@@ -289,7 +306,7 @@ void CoordinationRunTest::aLateAnswerOfAStepIsIgnored()
 // The arbiter sends what the output's ramp allows: the step is asked for until the device holds all of it.
 void CoordinationRunTest::aRampIsFollowedToItsEnd()
 {
-    CoordinationRun run(threeSteps(), 1.0, kStart, kStart);
+    CoordinationRun run = newRun();
     SteadyTime now = kStart;
     for (std::uint64_t i = 1; i <= 3; ++i) {
         const auto request = run.nextRequest(i, now);
@@ -311,7 +328,7 @@ void CoordinationRunTest::aRampIsFollowedToItsEnd()
 
 void CoordinationRunTest::aRampThatIsTooSlowTimesOut()
 {
-    CoordinationRun run(threeSteps(), 1.0, kStart, kStart);
+    CoordinationRun run = newRun();
     SteadyTime now = kStart;
     std::uint64_t ticket = 0;
     while (!run.isCompensating()) {
@@ -365,7 +382,7 @@ void CoordinationRunTest::interruptedTakesEverythingBack()
     CoordinationPlan plan = threeSteps();
     for (PlannedStep &step : plan.steps)
         step.value = Value();
-    Site site(CoordinationRun::interrupted(plan, 1.0, kStart));
+    Site site(interruptedRun(plan));
     site.outputs = {{0, 100}, {1, 101}, {2, 12}}; // where the power cut left them
     for (int i = 0; i < 15; ++i)
         site.faults[1].push_back({CommandState::TimedOut, false}); // the device takes 45 s to start
@@ -381,7 +398,7 @@ void CoordinationRunTest::interruptedTakesEverythingBack()
     QCOMPARE(run.endedAt(), kStart + 15 * 3'000ms + 3ms);
 
     // One that stays away does not hold up the others for ever.
-    Site half(CoordinationRun::interrupted(plan, 1.0, kStart));
+    Site half(interruptedRun(plan));
     half.outputs = {{0, 100}, {1, 101}, {2, 12}};
     for (int i = 0; i < 100; ++i)
         half.faults[1].push_back({CommandState::Rejected, false});
@@ -391,9 +408,31 @@ void CoordinationRunTest::interruptedTakesEverythingBack()
     QVERIFY(half.run().endedAt() <= kStart + 61s && half.run().endedAt() >= kStart + 59s);
 }
 
+// One object serves run after run: nothing of the last one is left.
+void CoordinationRunTest::theNextRunStartsAnew()
+{
+    Site site = newSite();
+    site.faults[1] = {{CommandState::Mismatch, true}};
+    site.play();
+    QCOMPARE(site.run().outcome(), Outcome::Failed);
+    const SteadyTime due = site.now += 1s;
+    site.run().nextPlan() = threeSteps();
+    site.run().begin(due, site.now);
+    site.play();
+    QCOMPARE(site.run().outcome(), Outcome::Done);
+    QCOMPARE(site.run().error(), QString());
+    QVERIFY(!site.run().isCompensated());
+    QCOMPARE(site.outputs, kTarget);
+    for (const QJsonValue &step : steps(site.run())) {
+        QCOMPARE(step[QLatin1String("state")].toString(), QStringLiteral("Confirmed"));
+        QVERIFY(step[QLatin1String("compensation")].isUndefined() && step[QLatin1String("error")].isUndefined());
+        QVERIFY(step[QLatin1String("us")].toInt() <= 3'000);
+    }
+}
+
 void CoordinationRunTest::timesFollowTheClocksRate()
 {
-    CoordinationRun run(threeSteps(), 60.0, kStart, kStart);
+    CoordinationRun run = newRun(threeSteps(), 60.0);
     QCOMPARE(run.leaseUntil(), kStart + 600s);
     const auto request = run.nextRequest(1, kStart);
     QVERIFY(request);
