@@ -92,7 +92,7 @@ SteadyTime Cycle::step()
     evaluateExpressions();
     runDues();
     evaluateExpressions(); // of windows that have just closed
-    m_triggers.startDue([this] { return image(); }, m_now, m_wall);
+    m_triggers.startDue([this] { return image(); }, m_now, m_wall, m_idleSince);
     m_outbound.publishDue(m_points, m_now, m_wall);
     m_runs.expire(m_now);
     m_coordination.startDue(m_points, m_now, m_wall);
@@ -104,6 +104,7 @@ SteadyTime Cycle::step()
     reportLostRows();
     for (const auto &[due, alarm] : m_alarms.takeDues())
         m_schedule.add(due, {Due::Alarm, alarm});
+    m_idleSince = m_parts.clock.steadyNow();
     return nextDue();
 }
 

@@ -92,6 +92,7 @@ private:
     std::shared_ptr<const ProcessImage> m_image; ///< of this cycle, once somebody needs it
     bool m_isImageStale = true;
     SteadyTime m_now{};
+    SteadyTime m_idleSince{}; ///< the end of the last cycle
     WallTime m_wall{};
     bool m_isDraining = false;
     Ledger m_pointLedger;

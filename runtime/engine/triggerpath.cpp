@@ -104,7 +104,7 @@ void TriggerPath::periodicDue(int trigger, SteadyTime due, SteadyTime now)
 }
 
 void TriggerPath::startDue(const std::function<std::shared_ptr<const ProcessImage>()> &image, SteadyTime now,
-                           WallTime wall)
+                           WallTime wall, SteadyTime idleSince)
 {
     while (const auto item = m_schedule.take(now)) {
         const auto &[at, key] = *item;
@@ -124,7 +124,7 @@ void TriggerPath::startDue(const std::function<std::shared_ptr<const ProcessImag
         }
     }
     for (const auto &[trigger, at] : m_resumed)
-        begin(trigger, at, image(), now, wall);
+        begin(trigger, at, image(), now, wall, at, true); // it waited for an earlier run, not for the engine
     m_resumed.clear();
     for (const auto &[trigger, at] : m_due) {
         State &state = m_states[static_cast<std::size_t>(trigger)];
@@ -133,7 +133,7 @@ void TriggerPath::startDue(const std::function<std::shared_ptr<const ProcessImag
             continue;
         m_ledger.offer();
         if (!state.isBusy) {
-            begin(trigger, at, image(), now, wall);
+            begin(trigger, at, image(), now, wall, now, at >= idleSince);
             continue;
         }
         const Trigger &definition = *m_design.triggerList[trigger];
@@ -156,12 +156,13 @@ void TriggerPath::startDue(const std::function<std::shared_ptr<const ProcessImag
 }
 
 void TriggerPath::begin(int trigger, SteadyTime due, const std::shared_ptr<const ProcessImage> &image, SteadyTime now,
-                        WallTime wall)
+                        WallTime wall, SteadyTime begun, bool wasEngineIdle)
 {
     m_states[static_cast<std::size_t>(trigger)].isBusy = true;
     ++m_statistics[static_cast<std::size_t>(trigger)].runs;
     const std::uint64_t run = m_numbers.take();
-    m_runs.begin(run, trigger, due, wall - std::chrono::duration_cast<std::chrono::microseconds>(now - due));
+    m_runs.begin(run, trigger, due, wall - std::chrono::duration_cast<std::chrono::microseconds>(now - due), begun,
+                 wasEngineIdle);
     m_outlets.runScript({trigger, run, image});
 }
 
@@ -264,13 +265,14 @@ void TriggerPath::runEnded(const TriggerRun &run, Outcome outcome)
     if (outcome == Outcome::TimedOut)
         ++statistics.timedOut;
     const Nanoseconds latency = run.ended - run.due;
+    const QString cause = latency > m_slowAfter ? slowestStage(run) : QString();
     if (outcome != Outcome::Discarded) {
         m_latency.add(latency);
         if (run.started && ScriptWorkers::isFast(trigger))
             m_fastStart.add(*run.started - run.due);
-        if (latency > m_slowAfter) {
+        if (!cause.isEmpty()) {
             m_slowRuns.push_back(
-                {run.run, trigger.name, slowestStage(run), std::chrono::duration<double, std::milli>(latency).count()});
+                {run.run, trigger.name, cause, std::chrono::duration<double, std::milli>(latency).count()});
             if (m_slowRuns.size() > kSlowRunsKept)
                 m_slowRuns.pop_front();
         }
@@ -278,11 +280,11 @@ void TriggerPath::runEnded(const TriggerRun &run, Outcome outcome)
     const auto &row = run.effects[static_cast<std::size_t>(Effect::Aggregation)];
     if (row.asked > 0 && row.done && row.failure.isEmpty())
         ++m_aggregationRuns;
-    if (outcome == Outcome::Done && !run.hasActed() && run.run % kQuietRunsPerRecord != 0) {
+    if (outcome == Outcome::Done && !run.hasActed() && cause.isEmpty() && run.run % kQuietRunsPerRecord != 0) {
         ++m_runsDropped;
         return;
     }
-    RunRecord record = runRecord(run, outcome, trigger.id, m_details.take());
+    RunRecord record = runRecord(run, outcome, trigger.id, cause, m_details.take());
     m_details.remember(record.detail);
     if (!record.error.isEmpty())
         statistics.lastError = record.error;

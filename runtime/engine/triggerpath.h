@@ -56,7 +56,9 @@ public:
     /// A point got a sample that differs from the last one. `slot` is the new state.
     void pointChanged(PointHandle point, const ImageSlot &slot, SteadyTime now);
     /// Starts what is due; `image` freezes the process image when the first run needs it.
-    void startDue(const std::function<std::shared_ptr<const ProcessImage>()> &image, SteadyTime now, WallTime wall);
+    /// `idleSince`: what fell due later found the engine idle.
+    void startDue(const std::function<std::shared_ptr<const ProcessImage>()> &image, SteadyTime now, WallTime wall,
+                  SteadyTime idleSince);
     /// Carries out the actions of a script that has ended.
     void scriptFinished(ScriptFinished &event, SteadyTime now, WallTime wall);
     /// For TriggerRuns: a run ended.
@@ -92,7 +94,7 @@ private:
     bool differs(const Trigger::OnChange &when, const Watch &watch, const ImageSlot &slot) const;
     void due(int trigger, SteadyTime at);
     void begin(int trigger, SteadyTime due, const std::shared_ptr<const ProcessImage> &image, SteadyTime now,
-               WallTime wall);
+               WallTime wall, SteadyTime begun, bool wasEngineIdle);
     void periodicDue(int trigger, SteadyTime due, SteadyTime now);
     void carryOut(const Action &action, int trigger, const ScriptFinished &event, SteadyTime now, WallTime wall);
     void discardWaiting(int trigger);

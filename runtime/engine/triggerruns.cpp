@@ -22,11 +22,13 @@ QString outcomeName(const TriggerRun &run, Outcome outcome)
     return run.started ? QStringLiteral("Discarded") : QStringLiteral("Skipped");
 }
 
-QByteArray runDetail(const TriggerRun &run, QByteArray buffer)
+QByteArray runDetail(const TriggerRun &run, const QString &cause, QByteArray buffer)
 {
     static constexpr std::array<std::string_view, kEffects> kNames = {"control", "alarm", "mqtt", "aggregation"};
     JsonWriter w(std::move(buffer));
     w.beginObject();
+    if (!cause.isEmpty())
+        w.key("cause").string(QStringView(cause));
     for (std::size_t i = 0; i < kEffects; ++i) {
         const auto &state = run.effects[i];
         if (state.asked == 0)
@@ -78,13 +80,16 @@ int TriggerRun::openEffects() const
     return open;
 }
 
-void TriggerRuns::begin(std::uint64_t run, int trigger, SteadyTime due, WallTime dueWall)
+void TriggerRuns::begin(std::uint64_t run, int trigger, SteadyTime due, WallTime dueWall, SteadyTime begun,
+                        bool wasEngineIdle)
 {
     TriggerRun &r = m_runs[run];
     r.run = run;
     r.trigger = trigger;
     r.due = due;
     r.dueWall = dueWall;
+    r.begun = begun;
+    r.wasEngineIdle = wasEngineIdle;
     m_deadlines.add(due + m_deadline, run);
 }
 
@@ -205,7 +210,8 @@ void TriggerRuns::abandon(SteadyTime now)
     m_deadlines.clear();
 }
 
-RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &triggerId, QByteArray buffer)
+RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &triggerId, const QString &cause,
+                    QByteArray buffer)
 {
     RunRecord record;
     record.run = run.run;
@@ -224,29 +230,30 @@ RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &trigg
     record.mqttUs = effectUs(Effect::Mqtt);
     record.aggregationUs = effectUs(Effect::Aggregation);
     record.doneUs = usSince(run.due, run.ended);
-    record.detail = runDetail(run, std::move(buffer));
+    record.detail = runDetail(run, cause, std::move(buffer));
     return record;
 }
 
 QString slowestStage(const TriggerRun &run)
 {
-    if (!run.started || !run.evaluated)
-        return QStringLiteral("queue");
     static const std::array<QString, kEffects> kCauses = {QStringLiteral("device"), QStringLiteral("fsync"),
                                                           QStringLiteral("broker"), QStringLiteral("store")};
-    Nanoseconds longest = *run.started - run.due;
-    QString cause = QStringLiteral("queue");
-    if (*run.evaluated - *run.started > longest) {
-        longest = *run.evaluated - *run.started;
-        cause = QStringLiteral("lua");
-    }
+    Nanoseconds longest = run.begun - run.due;
+    QString cause = run.wasEngineIdle ? QStringLiteral("scheduler") : QStringLiteral("engine");
+    const auto consider = [&](Nanoseconds stage, const QString &name) {
+        if (stage > longest) {
+            longest = stage;
+            cause = name;
+        }
+    };
+    consider(run.started.value_or(run.ended) - run.begun, QStringLiteral("queue"));
+    if (!run.started || !run.evaluated)
+        return cause;
+    consider(*run.evaluated - *run.started, QStringLiteral("lua"));
     for (std::size_t i = 0; i < kEffects; ++i) {
         const auto &effect = run.effects[i];
-        const SteadyTime end = effect.open > 0 || !effect.done ? run.ended : *effect.done;
-        if (effect.asked > 0 && end - *run.evaluated > longest) {
-            longest = end - *run.evaluated;
-            cause = kCauses[i];
-        }
+        if (effect.asked > 0)
+            consider((effect.open > 0 || !effect.done ? run.ended : *effect.done) - *run.evaluated, kCauses[i]);
     }
     return cause;
 }

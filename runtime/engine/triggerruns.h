@@ -26,6 +26,8 @@ struct TriggerRun {
     int trigger = -1;
     SteadyTime due{};
     WallTime dueWall{};
+    SteadyTime begun{};        ///< the engine took it up
+    bool wasEngineIdle = true; ///< when it fell due: what passed until it was begun is the machine's, not ours
     std::optional<SteadyTime> started, evaluated;
     struct EffectState {
         int asked = 0;
@@ -52,7 +54,7 @@ public:
     using Ended = std::function<void(const TriggerRun &, Outcome)>;
     TriggerRuns(Nanoseconds deadline, Ended ended) : m_deadline(deadline), m_ended(std::move(ended)) {}
 
-    void begin(std::uint64_t run, int trigger, SteadyTime due, WallTime dueWall);
+    void begin(std::uint64_t run, int trigger, SteadyTime due, WallTime dueWall, SteadyTime begun, bool wasEngineIdle);
     /// The script has ended; effects follow by effectAsked() until issued().
     TriggerRun *scriptEnded(std::uint64_t run, const ScriptResult &result, SteadyTime started, SteadyTime ended);
     void effectAsked(std::uint64_t run, Effect effect);
@@ -81,9 +83,12 @@ private:
 
 /// "control", "alarm", "mqtt", "aggregation".
 QString effectName(Effect effect);
-/// The record of an ended run; `triggerId` is its stable id, `buffer` the memory of its detail.
-RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &triggerId, QByteArray buffer = {});
-/// What made a run slow: the stage that took the largest part, such as "queue", "lua", "device", "fsync", "broker", "store".
+/// The record of an ended run; `triggerId` is its stable id, `cause` that of a slow run, `buffer` the memory of its detail.
+RunRecord runRecord(const TriggerRun &run, Outcome outcome, const QString &triggerId, const QString &cause = {},
+                    QByteArray buffer = {});
+/// What made a run slow, by the stage that took the largest part: "scheduler" (the engine was idle and woken late),
+/// "engine" (it was busy), "queue" (no script worker was free, or an earlier run of the trigger was in the way), "lua",
+/// "device", "fsync", "broker", "store".
 QString slowestStage(const TriggerRun &run);
 
 } // namespace gridloom

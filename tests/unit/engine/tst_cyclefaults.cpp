@@ -34,6 +34,7 @@ class CycleFaultsTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void aDisabledTriggerLeavesNothingInFlight();
+    void slowRunsHaveACauseOnRecord();
     void whatWaitsAtTheStopIsDiscarded();
     void aWindowThatEndsDuringTheStopIsNoLoss();
     void aStateFoundIsConfirmedByItsOwnCommit();
@@ -58,6 +59,30 @@ void CycleFaultsTest::aDisabledTriggerLeavesNothingInFlight()
     QCOMPARE(s.triggers.timedOut, 3U);
     QCOMPARE(s.triggers.discarded, 5U); // two without room, three that waited
     QVERIFY(s.triggers.addsUp());
+}
+
+// Each run over 200 ms is on record with its cause, also one that did nothing.
+void CycleFaultsTest::slowRunsHaveACauseOnRecord()
+{
+    EngineBed bed(files(R"("latest")"));
+    bed.advance(1s + 250ms); // the engine was idle and is woken late
+    bed.scriptEnds({});
+    bed.advance(750ms); // on time, and held up by its script
+    bed.clock.advance(300ms);
+    bed.advance(700ms); // due while the last one still runs
+    bed.scriptEnds({});
+    bed.advance(400ms);
+    bed.scriptEnds({});
+    std::vector<QByteArray> details;
+    for (const RunRecord &record : bed.records.all<RunRecord>())
+        details.push_back(record.detail);
+    QCOMPARE(details.size(), std::size_t(3));
+    QVERIFY2(details[0].contains(R"("cause":"scheduler")"), details[0].constData());
+    QVERIFY2(details[1].contains(R"("cause":"queue")"), details[1].constData());
+    QVERIFY2(details[2].contains(R"("cause":"queue")"), details[2].constData());
+    const auto slow = bed.snapshot().slowRuns;
+    QCOMPARE(slow.size(), std::size_t(3));
+    QCOMPARE(slow[0].cause, QStringLiteral("scheduler"));
 }
 
 void CycleFaultsTest::whatWaitsAtTheStopIsDiscarded()

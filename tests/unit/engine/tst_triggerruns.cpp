@@ -16,6 +16,7 @@ private Q_SLOTS:
     void aLateScriptIsRefused();
     void abandonedRunsAreDiscarded();
     void slowestStageIsNamed();
+    void theTimeBeforeTheScriptHasACauseToo();
 
 private:
     struct Ended {
@@ -37,7 +38,7 @@ private:
 void TriggerRunsTest::endsWhenTheLastEffectIsConfirmed()
 {
     TriggerRuns r = runs();
-    r.begin(7, 0, m_due, WallTime{});
+    r.begin(7, 0, m_due, WallTime{}, m_due, true);
     QVERIFY(r.scriptEnded(7, {}, m_due + 1ms, m_due + 2ms));
     for (const Effect e : {Effect::Control, Effect::Alarm, Effect::Mqtt, Effect::Aggregation})
         r.effectAsked(7, e);
@@ -64,7 +65,7 @@ void TriggerRunsTest::endsWhenTheLastEffectIsConfirmed()
 void TriggerRunsTest::confirmationsBeforeIssuedDoNotEndIt()
 {
     TriggerRuns r = runs();
-    r.begin(1, 0, m_due, WallTime{});
+    r.begin(1, 0, m_due, WallTime{}, m_due, true);
     r.scriptEnded(1, {}, m_due, m_due);
     r.effectAsked(1, Effect::Control);
     r.effectEnded(1, Effect::Control, m_due + 1ms); // NotNeeded: final at once
@@ -79,7 +80,7 @@ void TriggerRunsTest::confirmationsBeforeIssuedDoNotEndIt()
 void TriggerRunsTest::aFailedEffectHidesNoOther()
 {
     TriggerRuns r = runs();
-    r.begin(1, 0, m_due, WallTime{});
+    r.begin(1, 0, m_due, WallTime{}, m_due, true);
     r.scriptEnded(1, {}, m_due, m_due);
     r.effectAsked(1, Effect::Control);
     r.effectAsked(1, Effect::Alarm);
@@ -96,7 +97,7 @@ void TriggerRunsTest::aFailedEffectHidesNoOther()
 void TriggerRunsTest::anUnconfirmedEffectEndsAsTimedOut()
 {
     TriggerRuns r = runs();
-    r.begin(1, 0, m_due, WallTime{});
+    r.begin(1, 0, m_due, WallTime{}, m_due, true);
     r.scriptEnded(1, {}, m_due, m_due);
     r.effectAsked(1, Effect::Mqtt);
     r.issued(1, m_due);
@@ -113,7 +114,7 @@ void TriggerRunsTest::anUnconfirmedEffectEndsAsTimedOut()
 void TriggerRunsTest::aLateScriptIsRefused()
 {
     TriggerRuns r = runs();
-    r.begin(1, 0, m_due, WallTime{});
+    r.begin(1, 0, m_due, WallTime{}, m_due, true);
     r.expire(m_due + 10s);
     QVERIFY(!r.scriptEnded(1, {}, m_due + 11s, m_due + 12s));
 }
@@ -121,8 +122,8 @@ void TriggerRunsTest::aLateScriptIsRefused()
 void TriggerRunsTest::abandonedRunsAreDiscarded()
 {
     TriggerRuns r = runs();
-    r.begin(1, 0, m_due, WallTime{});
-    r.begin(2, 0, m_due, WallTime{});
+    r.begin(1, 0, m_due, WallTime{}, m_due, true);
+    r.begin(2, 0, m_due, WallTime{}, m_due, true);
     r.abandon(m_due + 1s);
     QCOMPARE(m_ended.size(), std::size_t(2));
     QCOMPARE(m_ended[0].outcome, Outcome::Discarded);
@@ -132,7 +133,7 @@ void TriggerRunsTest::abandonedRunsAreDiscarded()
 void TriggerRunsTest::slowestStageIsNamed()
 {
     TriggerRuns r = runs();
-    r.begin(1, 0, m_due, WallTime{});
+    r.begin(1, 0, m_due, WallTime{}, m_due, true);
     r.scriptEnded(1, {}, m_due + 10ms, m_due + 30ms);
     r.effectAsked(1, Effect::Control);
     r.effectAsked(1, Effect::Alarm);
@@ -140,6 +141,25 @@ void TriggerRunsTest::slowestStageIsNamed()
     r.effectEnded(1, Effect::Control, m_due + 40ms);
     r.effectEnded(1, Effect::Alarm, m_due + 400ms);
     QCOMPARE(m_ended[0].slowest, QStringLiteral("fsync"));
+}
+
+void TriggerRunsTest::theTimeBeforeTheScriptHasACauseToo()
+{
+    const auto cause = [this](Nanoseconds begun, bool wasIdle, Nanoseconds started) {
+        TriggerRuns r = runs();
+        r.begin(1, 0, m_due, WallTime{}, m_due + begun, wasIdle);
+        r.scriptEnded(1, {}, m_due + started, m_due + started + 20ms);
+        r.issued(1, m_due + started + 20ms);
+        return m_ended.at(0).slowest;
+    };
+    QCOMPARE(cause(250ms, true, 251ms), QStringLiteral("scheduler")); // idle, and woken late
+    QCOMPARE(cause(250ms, false, 251ms), QStringLiteral("engine"));
+    QCOMPARE(cause(1ms, true, 251ms), QStringLiteral("queue"));
+    QCOMPARE(cause(1ms, true, 5ms), QStringLiteral("lua"));
+    TriggerRuns r = runs(); // no worker until the deadline
+    r.begin(1, 0, m_due, WallTime{}, m_due + 1ms, true);
+    r.expire(m_due + 10s);
+    QCOMPARE(m_ended.at(0).slowest, QStringLiteral("queue"));
 }
 
 QTEST_APPLESS_MAIN(TriggerRunsTest)
