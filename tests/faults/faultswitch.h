@@ -27,7 +27,7 @@ public:
     void healDisk() { m_control->disk = Disk::Healthy; }
     void delaySyncs(std::chrono::milliseconds delay) { m_control->syncDelayMs = static_cast<int>(delay.count()); }
     /// The process's wall clock, off the real one by so much.
-    void setWallOffset(std::chrono::seconds offset) { m_control->wallOffsetNs = offset.count() * 1'000'000'000LL; }
+    void setWallOffset(std::chrono::nanoseconds offset) { m_control->wallOffsetNs = offset.count(); }
 
     struct Nth {
         std::int64_t n = 1; ///< 1: the next call of `kinds`

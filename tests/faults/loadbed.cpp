@@ -57,18 +57,25 @@ QString LoadBed::prepare(const QString &scenario, Broker broker)
     const auto load = parseScenario(file.readAll(), scenario);
     if (!load)
         return load.error().message;
-    if (const auto started = m_broker.start(); !started)
-        return started.error().message;
-    if (broker == Broker::Absent)
-        m_broker.stop();
-    else if (const QString why = startSubscriber(); !why.isEmpty())
+    if (const QString why = startBroker(); !why.isEmpty())
         return why;
+    if (broker == Broker::Absent) {
+        m_subscriber.reset();
+        m_broker.stop();
+    }
     const auto ports = startSimulator(generateSimulation(load.value()));
     if (ports.isEmpty())
         return QStringLiteral("the simulator did not start");
     m_design = generateDesign(load.value(), ports, m_broker.port());
     writeLoadDesign();
     return {};
+}
+
+QString LoadBed::startBroker()
+{
+    if (const auto started = m_broker.start(); !started)
+        return started.error().message;
+    return startSubscriber();
 }
 
 QString LoadBed::startSubscriber()
@@ -80,6 +87,8 @@ QString LoadBed::startSubscriber()
     m_subscriber = std::make_unique<MqttClient>(settings);
     QObject::connect(m_subscriber.get(), &MqttClient::messageReceived, m_subscriber.get(),
                      [this](const MqttMessage &message) {
+                         if (m_whenReceived)
+                             m_whenReceived(message);
                          const auto id = QJsonDocument::fromJson(message.payload)[QLatin1String("id")];
                          if (!id.isDouble())
                              return;

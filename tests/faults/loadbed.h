@@ -16,6 +16,10 @@ public:
     enum class Broker { Running, Absent };
     /// Starts simulator, broker and subscriber and writes the design. Text of what went wrong, else empty.
     QString prepare(const QString &scenario, Broker broker = Broker::Running);
+    /// The broker and its subscriber alone, for a design of the test's own. Text of what went wrong, else empty.
+    QString startBroker();
+    /// Is called with each message that the subscriber gets.
+    void whenReceived(std::function<void(const MqttMessage &)> received) { m_whenReceived = std::move(received); }
     /// Changes a file of the design; for a scenario of constant values and the like.
     DesignDocument &design() { return m_design; }
     void writeLoadDesign() { writeDesign(m_design); }
@@ -39,6 +43,7 @@ private:
     DesignDocument m_design;
     QMap<qint64, int> m_received;
     QMap<QByteArray, QList<qint64>> m_order;
+    std::function<void(const MqttMessage &)> m_whenReceived;
 };
 
 /// One number of a database by SQLite's own interface, opened read-only; -1 when it cannot be read. `truth`: another
