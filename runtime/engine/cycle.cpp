@@ -332,6 +332,7 @@ void Cycle::finish()
     m_coordination.abandon(m_now, m_wall);
     m_control.rejectWaiting(m_now);
     m_triggers.abandonWaiting();
+    m_history.lastRows(m_points);
     m_history.flush(m_now, true);
 }
 

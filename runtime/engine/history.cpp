@@ -57,6 +57,20 @@ void History::heartbeats(const PointStore &points, SteadyTime now, WallTime wall
     }
 }
 
+void History::lastRows(const PointStore &points)
+{
+    for (std::size_t i = 0; i < m_filters.size(); ++i) {
+        const auto point = static_cast<PointHandle>(i);
+        const ImageSlot &slot = points.at(point);
+        const Sample newest{point, slot.quality, slot.value, slot.sourceTime, slot.gatewayTime};
+        if (!hasStore() || !m_filters[i].acceptLast(newest))
+            continue;
+        ++m_account.samplesOffered;
+        ++m_account.pending;
+        m_batch.rows->push_back({point, slot.quality, slot.value, slot.sourceTime, -1, 0});
+    }
+}
+
 void History::offerResult(PointHandle point, const Value &value, Quality quality, WallTime time)
 {
     if (!hasStore())

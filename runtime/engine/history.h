@@ -31,6 +31,9 @@ public:
     void offer(const Sample &sample);
     /// Heartbeat rows of OnChange points whose last row is maxInterval old: no gap hangs on when samples come.
     void heartbeats(const PointStore &points, SteadyTime now, WallTime wall);
+    /// Orderly stop: OnChange points get a row of their newest sample, so that the gap in history is that of the stop
+    /// itself and not up to maxInterval more.
+    void lastRows(const PointStore &points);
     /// A result of an aggregation: kept unless the policy is None. `time` is the start of its window.
     void offerResult(PointHandle point, const Value &value, Quality quality, WallTime time);
     /// A row written by a trigger's run: always kept, appended at once. False when there is no store or its queue is full.

@@ -43,6 +43,13 @@ TESTS = (
     Test("T05", "disk full", "tst_fault_disk", ("full",), 150, 2_100),
     Test("T06", "disk read-only", "tst_fault_disk", ("readOnly",), 150, 2_100),
     Test("T07", "each sync takes 2 s, then 11 s", "tst_fault_disk", ("slow",), 240, 1_500),
+    Test("T08", "damaged state and design files (PC-18)", "tst_fault_damage", (), 420, 3_600),
+    Test("T09", "the wall clock steps and slews", "tst_fault_clock", ("stepsOfTheWallClock",), 240, 1_200),
+    Test("T12", "broker away, killed in outage and drain", "tst_fault_broker", ("awayAndKilled",), 300, 6_000),
+    Test("T13", "broker silent, closing, refusing, late", "tst_fault_broker",
+         ("silentDrop", "acceptsAndCloses", "lateAcknowledgements", "refusesTheLogin"), 480, 6_000),
+    Test("PC-20", "constant points, restart, other design, clock back, one bad", "tst_fault_clock",
+         ("constantPointsLeaveNoGap",), 180, 900),
 )
 
 

@@ -99,7 +99,7 @@ private Q_SLOTS:
 void ClockTest::stepsOfTheWallClock()
 {
     const auto maxInterval = bySize(1'000ms, 10'000ms, 10'000ms);
-    const int phaseMs = bySize(2'000, 22'000, 120'000);
+    const int phaseMs = bySize(1'200, 22'000, 120'000);
     constexpr int kPoints = 10;
     LoadBed bed;
     const auto ports = bed.startSimulator(kStill);
@@ -192,7 +192,7 @@ void ClockTest::stepsOfTheWallClock()
 void ClockTest::constantPointsLeaveNoGap()
 {
     const auto maxInterval = bySize(1'000ms, 10'000ms, 10'000ms);
-    const int minuteMs = bySize(700, 12'000, 60'000);
+    const int minuteMs = bySize(500, 12'000, 60'000);
     constexpr int kPoints = 100;
     GatewayBed lonely; // a device of its own, that can be switched off
     const auto lonelyPorts = lonely.startSimulator(kStill);

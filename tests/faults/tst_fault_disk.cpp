@@ -149,7 +149,7 @@ void DiskTest::full()
     QJsonObject before;
     start(bed, faults, before);
     faults.fillDisk();
-    const double seconds = bySize(4, 60, 1'800);
+    const double seconds = bySize(3, 60, 1'800);
     const double begin = before[QLatin1String("uptimeS")].toDouble();
     const QJsonObject after =
         bed.statusWhere([&](const QJsonObject &s) { return s[QLatin1String("uptimeS")].toDouble() >= begin + seconds; },
@@ -190,7 +190,7 @@ void DiskTest::readOnly()
     QVERIFY(time.elapsed() <= 10'000);
     QVERIFY2(alarmText(alarmed, "system.recordsLost").contains(QLatin1String("Read-only file system")),
              qPrintable(alarmText(alarmed, "system.recordsLost")));
-    const double seconds = bySize(3, 60, 1'800);
+    const double seconds = bySize(2, 60, 1'800);
     const double begin = alarmed[QLatin1String("uptimeS")].toDouble();
     const QJsonObject after =
         bed.statusWhere([&](const QJsonObject &s) { return s[QLatin1String("uptimeS")].toDouble() >= begin + seconds; },
@@ -228,7 +228,7 @@ void DiskTest::slow()
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
             .count();
     faults.delaySyncs(std::chrono::milliseconds(delayMs));
-    const double seconds = bySize(4, 60, 600);
+    const double seconds = bySize(3, 60, 600);
     const double begin = before[QLatin1String("uptimeS")].toDouble();
     const QJsonObject after =
         bed.statusWhere([&](const QJsonObject &s) { return s[QLatin1String("uptimeS")].toDouble() >= begin + seconds; },

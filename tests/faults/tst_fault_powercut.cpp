@@ -58,7 +58,7 @@ void PowerCutTest::initTestCase()
     const FaultSwitch faults(bed.stateDir(), record);
     bed.setEnvironment(faults.environment());
     QVERIFY2(bed.startRuntime(), bed.runtime().output().constData());
-    const double seconds = bySize(7, 25, 60);
+    const double seconds = bySize(6, 25, 60);
     QVERIFY(!bed.statusWhere([=](const QJsonObject &s) { return s[QLatin1String("uptimeS")].toDouble() >= seconds; },
                              120'000)
                  .isEmpty());

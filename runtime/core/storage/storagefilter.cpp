@@ -60,6 +60,14 @@ bool StorageFilter::accept(const Sample &sample)
     return true;
 }
 
+bool StorageFilter::acceptLast(const Sample &sample)
+{
+    if (!heartbeatDue() || sample.gatewayTime <= m_lastRow)
+        return false;
+    m_lastRow = sample.gatewayTime;
+    return true;
+}
+
 bool StorageFilter::isWorthARow(const Sample &sample) const
 {
     return sample.quality != m_lastQuality || hasChanged(sample.value, m_lastValue, m_policy.deadband)

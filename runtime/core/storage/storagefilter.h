@@ -16,6 +16,8 @@ public:
     /// The deadband is for numbers; a bool, a text and a change to or from null count whenever they differ.
     /// Remembers the row when it answers true.
     bool accept(const Sample &sample);
+    /// For the newest sample of an OnChange point before an orderly stop: true when it is newer than the last row.
+    bool acceptLast(const Sample &sample);
     /// When the heartbeat row of an OnChange point falls due although no sample came; nothing before the first row.
     /// The caller then offers the point's present state, with that gatewayTime, to accept().
     std::optional<SteadyTime> heartbeatDue() const;

@@ -333,6 +333,20 @@ void CycleTest::heartbeatsLeaveNoGap()
     for (std::size_t i = 1; i < rows.size(); ++i)
         QVERIFY(rows[i] - rows[i - 1] <= 10'500ms);
     QVERIFY(rows.size() >= 58 && rows.size() <= 62);
+
+    // An orderly stop leaves the newest sample behind.
+    bed.sample("dev.power", Value(1.0));
+    const WallTime newest = bed.clock.wallNow();
+    bed.advance(700ms);
+    bed.push(DrainRequested{});
+    bed.step();
+    bed.finish();
+    QVERIFY(!bed.batches.empty());
+    std::vector<WallTime> last;
+    for (const HistoryRow &row : bed.batches.back().rows)
+        if (row.point == bed.point("dev.power"))
+            last.push_back(row.time);
+    QCOMPARE(last, std::vector<WallTime>{newest});
 }
 
 void CycleTest::aReturnedDeviceIsWrittenAgain()
