@@ -234,6 +234,28 @@ JsonWriter &JsonWriter::value(const Value &v)
     return string(std::string_view(t.constData(), static_cast<std::size_t>(t.size())));
 }
 
+// Qt keeps members in order, for ASCII in that of the bytes: then nothing needs to be sorted.
+bool JsonWriter::writeInOrder(const QJsonObject &object)
+{
+    const qsizetype start = m_out.size();
+    const bool neededComma = m_needsComma;
+    beginObject();
+    QString before;
+    for (auto it = object.begin(); it != object.end(); ++it) {
+        const QString name = it.key();
+        const bool isAscii = std::all_of(name.begin(), name.end(), [](QChar c) { return c.unicode() < 0x80; });
+        if (!isAscii || (it != object.begin() && !(before < name))) {
+            m_out.truncate(start);
+            m_needsComma = neededComma;
+            return false;
+        }
+        key(QStringView(name)).json(it.value());
+        before = name;
+    }
+    endObject();
+    return true;
+}
+
 JsonWriter &JsonWriter::json(const QJsonValue &v)
 {
     switch (v.type()) {
@@ -256,6 +278,8 @@ JsonWriter &JsonWriter::json(const QJsonValue &v)
     }
     case QJsonValue::Object: {
         const QJsonObject object = v.toObject();
+        if (writeInOrder(object))
+            return *this;
         std::vector<std::pair<QByteArray, QJsonValue>> members;
         members.reserve(static_cast<std::size_t>(object.size()));
         for (auto it = object.begin(); it != object.end(); ++it)

@@ -49,6 +49,7 @@ public:
 
 private:
     void separate();
+    bool writeInOrder(const QJsonObject &object);
     QByteArray m_out;
     bool m_needsComma = false;
 };

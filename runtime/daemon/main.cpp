@@ -13,6 +13,7 @@
 #include <QTextStream>
 
 #include <cstdio>
+#include <malloc.h>
 
 namespace gridloom {
 namespace {
@@ -128,6 +129,8 @@ int run(int argc, char **argv)
         print(stderr, started.error().message);
         return kFailed;
     }
+    // Reading the design took many times the memory that it keeps.
+    ::malloc_trim(0);
     return QCoreApplication::exec();
 }
 

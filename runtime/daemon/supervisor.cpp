@@ -43,11 +43,11 @@ Result<void> Supervisor::start()
     options.stateDir = m_options.stateDir;
     options.publish = [this](EngineSnapshot snapshot) { m_snapshots.push(std::move(snapshot)); };
     for (const QString &name : m_options.statusPoints) {
-        const auto point = m_design->pointByName.constFind(name.toUtf8());
-        if (point == m_design->pointByName.constEnd())
+        const PointHandle point = m_design->pointByName.value(name.toUtf8());
+        if (point == kNoPoint)
             return Error{QStringLiteral("status.unknownPoint"),
                          QStringLiteral("--status-points names \"%1\", which the design does not have.").arg(name)};
-        options.watched.push_back(*point);
+        options.watched.push_back(point);
     }
     m_engine = std::make_unique<Engine>(m_design, *m_clock, m_records, std::move(options));
     Result<void> started = m_engine->start();

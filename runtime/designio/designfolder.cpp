@@ -34,6 +34,7 @@ Result<QByteArray> readFile(const QString &path, qint64 limit)
     if (!file.open(QIODevice::ReadOnly))
         return unreadable(path, file.errorString());
     QByteArray bytes = file.read(limit + 1);
+    bytes.squeeze(); // read() keeps as much memory as it might have needed
     if (file.error() != QFileDevice::NoError)
         return unreadable(path, file.errorString());
     if (bytes.size() > limit)

@@ -28,7 +28,7 @@ AlarmBoard::AlarmBoard(const Design &design, Records &records, Changed changed)
     : m_records(records), m_changed(std::move(changed)),
       m_systemDefinitions(systemDefinitions(static_cast<int>(design.alarmList.size())))
 {
-    m_alarmsOf.resize(static_cast<std::size_t>(design.points.size()));
+    std::vector<std::pair<PointHandle, int>> alarmsOf;
     for (const auto &[setId, set] : design.alarms)
         for (const AlarmDefinition &definition : set.alarms) {
             if (m_entries.size() <= static_cast<std::size_t>(definition.index))
@@ -38,8 +38,9 @@ AlarmBoard::AlarmBoard(const Design &design, Records &records, Changed changed)
                 Entry{Alarm(definition), setId + QLatin1Char('.') + definition.id,
                       set.name + QLatin1Char('.') + definition.name, definition.text, 0};
             if (definition.condition)
-                m_alarmsOf[definition.condition->point].push_back(definition.index);
+                alarmsOf.emplace_back(definition.condition->point, definition.index);
         }
+    m_alarmsOf = {static_cast<std::size_t>(design.points.size()), std::move(alarmsOf)};
     for (const AlarmDefinition &definition : m_systemDefinitions)
         m_entries.push_back(Entry{Alarm(definition),
                                   QStringLiteral("system.") + definition.id,

@@ -6,6 +6,7 @@
 #include "core/alarm/alarm.h"
 #include "core/ledger.h"
 #include "core/processimage.h"
+#include "engine/listsbypoint.h"
 #include "sdk/records.h"
 
 #include <deque>
@@ -63,8 +64,8 @@ private:
     Records &m_records;
     Changed m_changed;
     std::vector<AlarmDefinition> m_systemDefinitions;
-    std::vector<Entry> m_entries;             ///< by alarm index, the system's last
-    std::vector<std::vector<int>> m_alarmsOf; ///< by point
+    std::vector<Entry> m_entries; ///< by alarm index, the system's last
+    ListsByPoint<int> m_alarmsOf;
     struct Waiting {
         RecordNumber number;
         std::uint64_t run;

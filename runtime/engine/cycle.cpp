@@ -52,9 +52,11 @@ Cycle::Cycle(Parts parts)
                       takeResult({point, Quality::Good, value, m_wall, m_now});
                   }},
                  m_parts.clock.clockDuration(kSlowRun)),
-      m_windowsOf(m_points.size()), m_expressionsOf(m_points.size()), m_isDirty(m_points.size(), 0)
+      m_isDirty(m_points.size(), 0)
 {
     const QTimeZone zone(m_design.zone);
+    std::vector<std::pair<PointHandle, int>> windowsOf;
+    std::vector<std::pair<PointHandle, PointHandle>> expressionsOf;
     for (const auto &[id, set] : m_design.aggregations) {
         for (const Aggregation &aggregation : set.aggregations) {
             if (aggregation.isScripted())
@@ -64,12 +66,14 @@ Cycle::Cycle(Parts parts)
             m_windowAggregations.push_back(&aggregation);
             m_windowDue.emplace_back();
             for (const PointHandle input : aggregation.inputs)
-                m_windowsOf[input].push_back(index);
+                windowsOf.emplace_back(input, index);
         }
     }
     for (const PointHandle computed : m_parts.expressions.order())
         for (const PointHandle input : m_parts.expressions.inputs(computed))
-            m_expressionsOf[input].push_back(computed);
+            expressionsOf.emplace_back(input, computed);
+    m_windowsOf = {m_points.size(), std::move(windowsOf)};
+    m_expressionsOf = {m_points.size(), std::move(expressionsOf)};
 }
 
 void Cycle::start()

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/window/tumblingwindow.h"
+#include "engine/listsbypoint.h"
 #include "engine/snapshot.h"
 #include "script/expression.h"
 
@@ -82,9 +83,9 @@ private:
     std::vector<TumblingWindow> m_windows;
     std::vector<const Aggregation *> m_windowAggregations; ///< by window
     std::vector<std::optional<WallTime>> m_windowDue;      ///< as scheduled, by window
-    std::vector<std::vector<int>> m_windowsOf;             ///< by point
-    std::vector<std::vector<PointHandle>> m_expressionsOf; ///< by input point
-    std::vector<char> m_isDirty;                           ///< by point: a Computed one to evaluate
+    ListsByPoint<int> m_windowsOf;
+    ListsByPoint<PointHandle> m_expressionsOf; ///< by input point
+    std::vector<char> m_isDirty;               ///< by point: a Computed one to evaluate
     bool m_hasDirty = false;
 
     Schedule<DueKey> m_schedule;

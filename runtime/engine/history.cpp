@@ -11,6 +11,8 @@ constexpr std::chrono::milliseconds kLongestWait{250};
 
 History::History(const Design &design, const Outlets &outlets) : m_outlets(outlets)
 {
+    m_filters.reserve(static_cast<std::size_t>(design.points.size()));
+    m_modes.reserve(m_filters.capacity());
     for (const PointRef &point : design.points) {
         m_filters.emplace_back(point.storage);
         m_modes.push_back(point.storage.mode);

@@ -40,6 +40,8 @@ Result<void> StoreRunner::openStore()
     m_nextOpening = now + kOpenAgain;
     const Result<void> opened = m_store->open(m_opening.params, m_opening.folder, m_opening.series, m_opening.triggers);
     m_isOpen = opened.ok();
+    if (m_isOpen)
+        m_opening = {}; // the store keeps what it needs
     if (!opened) {
         m_openingError = opened.error();
         qCWarning(lcStore).noquote() << m_openingError.message;

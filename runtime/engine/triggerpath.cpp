@@ -21,10 +21,10 @@ Nanoseconds claimTtl(const Trigger &trigger, const ControlAction &action)
 TriggerPath::TriggerPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs,
                          RunNumbers &numbers, Effects effects, Nanoseconds slowAfter)
     : m_design(design), m_outlets(outlets), m_records(records), m_runs(runs), m_effects(effects),
-      m_slowAfter(slowAfter), m_watchersOf(static_cast<std::size_t>(design.points.size())),
-      m_states(static_cast<std::size_t>(design.triggerList.size())),
+      m_slowAfter(slowAfter), m_states(static_cast<std::size_t>(design.triggerList.size())),
       m_statistics(static_cast<std::size_t>(design.triggerList.size())), m_numbers(numbers)
 {
+    std::vector<std::pair<PointHandle, Watcher>> watchersOf;
     for (const Trigger *trigger : design.triggerList) {
         const auto *when = std::get_if<Trigger::OnChange>(&trigger->when);
         if (!when || !trigger->isEnabled)
@@ -32,8 +32,9 @@ TriggerPath::TriggerPath(const Design &design, const Outlets &outlets, Records &
         m_states[static_cast<std::size_t>(trigger->index)].watches.resize(
             static_cast<std::size_t>(when->points.size()));
         for (qsizetype i = 0; i < when->points.size(); ++i)
-            m_watchersOf[when->points[i]].push_back({trigger->index, static_cast<std::size_t>(i)});
+            watchersOf.emplace_back(when->points[i], Watcher{trigger->index, static_cast<std::size_t>(i)});
     }
+    m_watchersOf = {static_cast<std::size_t>(design.points.size()), std::move(watchersOf)};
 }
 
 void TriggerPath::start(SteadyTime now)

@@ -11,6 +11,7 @@
 #include "engine/controlpath.h"
 #include "engine/coordinationpath.h"
 #include "engine/history.h"
+#include "engine/listsbypoint.h"
 #include "engine/outbound.h"
 #include "engine/schedule.h"
 #include "engine/triggerruns.h"
@@ -106,8 +107,8 @@ private:
     TriggerRuns &m_runs;
     Effects m_effects;
     Nanoseconds m_slowAfter;
-    std::vector<std::vector<Watcher>> m_watchersOf; ///< by point
-    std::vector<State> m_states;                    ///< by trigger
+    ListsByPoint<Watcher> m_watchersOf;
+    std::vector<State> m_states; ///< by trigger
     std::vector<TriggerStatistics> m_statistics;
     Schedule<int> m_schedule; ///< periodic triggers; ~index: the for-duration of an OnChange trigger ends
     std::vector<std::pair<int, SteadyTime>> m_due;     ///< in this cycle

@@ -71,12 +71,12 @@ Result<std::vector<PointHandle>> Expressions::Private::readInputs(const Design &
     for (const NameUse &use : uses) {
         if (use.kind != NameUse::Kind::Point)
             continue;
-        const auto it = design.pointByName.constFind(use.name.toUtf8());
-        if (it == design.pointByName.cend())
+        const PointHandle input = design.pointByName.value(use.name.toUtf8());
+        if (input == kNoPoint)
             return errorOf(QStringLiteral("script.unknownPoint"), point,
                            QStringLiteral("unknown point '%1' in its expression").arg(use.name));
-        if (std::find(found.begin(), found.end(), *it) == found.end())
-            found.push_back(*it);
+        if (std::find(found.begin(), found.end(), input) == found.end())
+            found.push_back(input);
     }
     return found;
 }

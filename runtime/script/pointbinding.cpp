@@ -65,10 +65,9 @@ const ImageSlot &PointBinding::slot(PointHandle point) const
 
 PointHandle PointBinding::resolve(lua_State *L, std::string_view name) const
 {
-    const auto it =
-        m_design.pointByName.constFind(QByteArray::fromRawData(name.data(), static_cast<qsizetype>(name.size())));
-    if (it != m_design.pointByName.cend())
-        return *it;
+    const PointHandle point = m_design.pointByName.value({name.data(), static_cast<qsizetype>(name.size())});
+    if (point != kNoPoint)
+        return point;
     const std::string_view shown = name.substr(0, kMaxName);
     lua_pushlstring(L, shown.data(), shown.size());
     const QByteArray nearest = nearestKnown(m_design.pointByName, name);

@@ -7,8 +7,8 @@
 namespace gridloom {
 
 namespace {
-template<typename T>
-QString unknown(const char *what, const QString &name, const QHash<QByteArray, T> &names)
+template<typename Names>
+QString unknown(const char *what, const QString &name, const Names &names)
 {
     const QByteArray nearest = nearestKnown(names, name.toUtf8().toStdString());
     const QString hint = nearest.isEmpty() ? QStringLiteral("check the name")
@@ -34,13 +34,13 @@ DesignFault nameFault(const NameUse &use, const Design &design)
         }
         return fault;
     }
-    const auto point = design.pointByName.constFind(use.name.toUtf8());
-    if (point == design.pointByName.cend()) {
+    const PointHandle point = design.pointByName.value(use.name.toUtf8());
+    if (point == kNoPoint) {
         fault.code = QStringLiteral("design.unknownPoint");
         fault.message = unknown("point", use.name, design.pointByName);
         return fault;
     }
-    const PointRef &ref = design.points[*point];
+    const PointRef &ref = design.points[point];
     if (use.kind == NameUse::Kind::Output && !(ref.point && ref.point->write)) {
         fault.code = QStringLiteral("design.notAnOutput");
         fault.message = QStringLiteral("\"%1\" cannot be written; give the point a \"write\" policy or write another")

@@ -17,15 +17,15 @@ namespace gridloom {
 std::vector<DesignFault> checkScripts(const Design &design);
 
 /// The known name that `wanted` probably means; empty when none is near, or when there are too many to compare.
-template<typename T>
-QByteArray nearestKnown(const QHash<QByteArray, T> &names, std::string_view wanted)
+template<typename Names>
+QByteArray nearestKnown(const Names &names, std::string_view wanted)
 {
     constexpr qsizetype kMostCompared = 5'000;
     if (names.size() > kMostCompared)
         return {};
     QStringList known;
-    for (auto it = names.keyBegin(); it != names.keyEnd(); ++it)
-        known.append(QString::fromUtf8(*it));
+    for (const QByteArray &name : names.keys())
+        known.append(QString::fromUtf8(name));
     known.sort(); // of two that are equally near the first: the order of a hash is no answer
     return nearestName(QString::fromUtf8(wanted.data(), static_cast<qsizetype>(wanted.size())), known).toUtf8();
 }

@@ -76,7 +76,7 @@ LIBRARY_HEADERS = {
     "postgres": ("libpq-fe.h",),
     "simdjson": ("simdjson.h",),
 }
-POSIX_HEADERS = set("""arpa/inet.h dirent.h dlfcn.h fcntl.h grp.h ifaddrs.h locale.h net/if.h netdb.h netinet/in.h
+POSIX_HEADERS = set("""arpa/inet.h dirent.h dlfcn.h fcntl.h grp.h ifaddrs.h locale.h malloc.h net/if.h netdb.h netinet/in.h
 netinet/tcp.h poll.h pthread.h pwd.h sched.h signal.h spawn.h stdint.h stdlib.h string.h syslog.h termios.h time.h
 unistd.h""".split())
 POSIX_FOLDERS = ("sys/", "linux/")

@@ -12,12 +12,15 @@ constexpr std::chrono::minutes kRetestAfter{10};
 Unit::Unit(UnitConfig config, DeviceHandle handle, bool isSole)
     : m_config(std::move(config)), m_handle(handle), m_scan(m_config.failuresToOffScan, isSole)
 {
+    m_points.reserve(m_config.points.size());
+    m_readPoints.reserve(m_config.points.size());
     for (const auto &point : m_config.points) {
         const auto width = static_cast<std::uint16_t>(point.width);
         m_points.push_back({point.point, point.address, width, {}, {}});
         m_readPoints.push_back({point.address.table, point.address.offset, width,
                                 static_cast<std::uint32_t>(point.point->period.count())});
     }
+    m_config.points = {}; // m_points have it all
     plan();
 }
 

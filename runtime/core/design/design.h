@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/codec/registers.h"
+#include "core/design/pointnames.h"
 #include "core/sample.h"
 
 #include <QJsonObject>
@@ -247,8 +248,8 @@ struct Design {
     QList<const AlarmDefinition *> alarmList;
     QList<const Trigger *> triggerList;
     QList<const CoordinationTask *> coordinationList;
-    QHash<QByteArray, PointHandle> pointByName; ///< "device.point" and "set.aggregation", UTF-8
-    QHash<QByteArray, int> alarmByName;         ///< "set.alarm", and "alarm" where that is unique
+    PointNames pointByName{points};     ///< "device.point" and "set.aggregation", UTF-8
+    QHash<QByteArray, int> alarmByName; ///< "set.alarm", and "alarm" where that is unique
     QHash<QByteArray, int> coordinationByName;
 };
 

@@ -120,6 +120,8 @@ Point readPoint(DesignScope &scope, ObjectReader &reader, const StoragePolicy &i
     Point point;
     point.id = reader.id(u"id");
     point.name = reader.name(u"name");
+    if (point.name == point.id)
+        point.name = point.id; // one text in memory
     point.kind = reader.choice(u"kind", kKinds);
     point.unit = reader.text(u"unit", QString(), 32);
     point.storage = readStorage(reader, inherited);
@@ -175,7 +177,9 @@ void readDevices(DesignScope &scope)
         const StoragePolicy storage = readStorage(reader, scope.design.storage);
         UniqueWords ids("design.duplicateId");
         UniqueWords names("design.duplicateName");
-        for (ObjectReader &pointReader : reader.children(u"points", kMostPoints, true)) {
+        std::vector<ObjectReader> pointReaders = reader.children(u"points", kMostPoints, true);
+        device.points.reserve(static_cast<qsizetype>(pointReaders.size()));
+        for (ObjectReader &pointReader : pointReaders) {
             device.points.append(readPoint(scope, pointReader, storage, device, driver));
             ids.add(pointReader, u"id", device.points.constLast().id);
             names.add(pointReader, u"name", device.points.constLast().name);

@@ -29,14 +29,18 @@ private:
     struct Level {
         bool isObject = false;
         bool expectsKey = false;
-        int index = 0; // arrays
-        QString key;   // objects: the member being read
-        QSet<QString> keys;
+        int index = 0;                    // arrays
+        QByteArrayView key;               // objects: the member being read, as it stands in the text
+        std::vector<QByteArrayView> keys; // as they stand in the text
+        QSet<QString> unusualKeys;        // instead, once there are many or one has an escape
     };
-    void open(bool isObject) { m_levels.push_back({isObject, isObject, 0, {}, {}}); }
+    // Levels are used again: an object costs no memory.
+    Level &level() { return m_levels[m_depth - 1]; }
+    void open(bool isObject);
+    bool isNewKey(Level &level);
     void comma();
     void string();
-    QString decoded(qsizetype begin, qsizetype end) const;
+    static QString decoded(QByteArrayView raw);
     void checkString(qsizetype begin, qsizetype end);
     int hex(qsizetype at) const { return m_bytes.mid(at, 4).toInt(nullptr, 16); }
     QString pointer() const;
@@ -49,6 +53,7 @@ private:
     const QString &m_path;
     FaultList &m_faults;
     std::vector<Level> m_levels;
+    std::size_t m_depth = 0; ///< of m_levels, those that are open
     qsizetype m_at = 0;
     int m_line = 1;
 };
@@ -61,7 +66,7 @@ void StrictScan::run()
         case '{': open(true); break;
         case '[': open(false); break;
         case '}':
-        case ']': m_levels.pop_back(); break;
+        case ']': --m_depth; break;
         case ',': comma(); break;
         case '"': string(); break;
         default: break;
@@ -69,11 +74,40 @@ void StrictScan::run()
     }
 }
 
+void StrictScan::open(bool isObject)
+{
+    if (m_depth == m_levels.size())
+        m_levels.emplace_back();
+    Level &opened = m_levels[m_depth++];
+    opened.isObject = opened.expectsKey = isObject;
+    opened.index = 0;
+    opened.key = {};
+    opened.keys.clear();
+    opened.unusualKeys.clear();
+}
+
 void StrictScan::comma()
 {
-    Level &level = m_levels.back();
-    level.expectsKey = level.isObject;
-    ++level.index;
+    level().expectsKey = level().isObject;
+    ++level().index;
+}
+
+bool StrictScan::isNewKey(Level &level)
+{
+    constexpr std::size_t kFewKeys = 32;
+    const bool isUsual = level.unusualKeys.isEmpty() && level.keys.size() < kFewKeys && !level.key.contains('\\');
+    if (isUsual) {
+        if (std::find(level.keys.begin(), level.keys.end(), level.key) != level.keys.end())
+            return false;
+        level.keys.push_back(level.key);
+        return true;
+    }
+    for (const QByteArrayView key : level.keys)
+        level.unusualKeys.insert(decoded(key));
+    level.keys.clear();
+    const qsizetype before = level.unusualKeys.size();
+    level.unusualKeys.insert(decoded(level.key));
+    return level.unusualKeys.size() > before;
 }
 
 void StrictScan::string()
@@ -82,13 +116,10 @@ void StrictScan::string()
     qsizetype end = begin;
     while (m_bytes[end] != '"')
         end += m_bytes[end] == '\\' ? 2 : 1;
-    Level &level = m_levels.back();
-    if (level.expectsKey) {
-        level.expectsKey = false;
-        level.key = decoded(begin, end);
-        const qsizetype before = level.keys.size();
-        level.keys.insert(level.key);
-        if (level.keys.size() == before)
+    if (Level &object = level(); object.expectsKey) {
+        object.expectsKey = false;
+        object.key = QByteArrayView(m_bytes).sliced(begin, end - begin);
+        if (!isNewKey(object))
             fault(QStringLiteral("design.duplicateKey"),
                   QStringLiteral("the key stands twice in this object; remove one of the two"));
     }
@@ -96,12 +127,11 @@ void StrictScan::string()
     m_at = end;
 }
 
-QString StrictScan::decoded(qsizetype begin, qsizetype end) const
+QString StrictScan::decoded(QByteArrayView raw)
 {
-    const QByteArray raw = m_bytes.mid(begin, end - begin);
     if (!raw.contains('\\'))
         return QString::fromUtf8(raw);
-    return QJsonDocument::fromJson("[\"" + raw + "\"]").array().at(0).toString();
+    return QJsonDocument::fromJson("[\"" + raw.toByteArray() + "\"]").array().at(0).toString();
 }
 
 // RFC 8259, section 7: control characters are escaped. Section 8.2: a lone surrogate has no UTF-8 form, so two
@@ -145,8 +175,10 @@ void StrictScan::checkString(qsizetype begin, qsizetype end)
 QString StrictScan::pointer() const
 {
     QString pointer;
-    for (const Level &level : m_levels)
-        pointer += QLatin1Char('/') + (level.isObject ? escapedForPointer(level.key) : QString::number(level.index));
+    for (std::size_t i = 0; i < m_depth; ++i) {
+        const Level &at = m_levels[i];
+        pointer += QLatin1Char('/') + (at.isObject ? escapedForPointer(decoded(at.key)) : QString::number(at.index));
+    }
     return pointer;
 }
 

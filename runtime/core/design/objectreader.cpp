@@ -33,6 +33,8 @@ QString describe(const QJsonValue &value)
 ObjectReader::ObjectReader(QJsonObject object, const QString &path, QString pointer, FaultList &faults)
     : m_object(std::move(object)), m_path(path), m_pointer(std::move(pointer)), m_faults(faults)
 {
+    constexpr std::size_t kUsualKeys = 16;
+    m_asked.reserve(kUsualKeys);
 }
 
 QString ObjectReader::pointerOf(QStringView key) const

@@ -122,10 +122,11 @@ bool PluginCatalog::isAddress(const QString &driver, const QString &address)
 {
     auto it = m_patterns.find(driver);
     if (it == m_patterns.end()) {
-        const QString pattern = QRegularExpression::anchoredPattern(addressPattern(driver));
-        it = m_patterns.insert(driver, QRegularExpression(pattern));
+        const QString pattern = addressPattern(driver);
+        it = m_patterns.insert(
+            driver, QRegularExpression(pattern.isEmpty() ? pattern : QRegularExpression::anchoredPattern(pattern)));
     }
-    return addressPattern(driver).isEmpty() || it->match(address).hasMatch();
+    return it->pattern().isEmpty() || it->match(address).hasMatch();
 }
 
 } // namespace gridloom

@@ -28,7 +28,7 @@ public:
 
 private:
     const std::map<QString, QJsonObject> &m_manifests;
-    QHash<QString, QRegularExpression> m_patterns; ///< by driver, compiled once
+    QHash<QString, QRegularExpression> m_patterns; ///< by driver, compiled once; without pattern: no form is asked for
 };
 
 } // namespace gridloom

@@ -9,49 +9,81 @@ namespace {
 constexpr QLatin1Char kSeparator('.');
 }
 
-void PointIndex::add(Design &design, PointRef ref)
-{
-    // A duplicate is a fault already; the first one keeps the reference.
-    if (!m_byId.contains(ref.id))
-        m_byId.insert(ref.id, ref.handle);
-    if (!design.pointByName.contains(ref.name.toUtf8()))
-        design.pointByName.insert(ref.name.toUtf8(), ref.handle);
-    design.points.append(std::move(ref));
-}
-
 void PointIndex::compile(Design &design)
 {
+    m_design = &design;
+    qsizetype total = 0;
+    for (const auto &[id, device] : design.devices)
+        total += device.points.size();
+    for (const auto &[id, set] : design.aggregations)
+        total += set.aggregations.size();
+    design.points.reserve(total);
     PointHandle next = 0;
     for (auto &[deviceId, device] : design.devices) {
-        QStringList &ids = m_pointIds[deviceId];
+        const PointHandle first = next;
+        const bool isNamedByIds = device.name == deviceId;
         for (Point &point : device.points) {
             point.handle = next++;
-            ids.append(point.id);
-            add(design,
-                {point.handle, deviceId + kSeparator + point.id, device.name + kSeparator + point.name, point.unit,
-                 &point, &device, nullptr, point.storage});
+            const QString id = deviceId + kSeparator + point.id;
+            const bool isSame = isNamedByIds && point.name == point.id;
+            design.points.append({point.handle, id, isSame ? id : device.name + kSeparator + point.name, point.unit,
+                                  &point, &device, nullptr, point.storage});
         }
+        m_owners[deviceId].append({first, next});
     }
     for (auto &[setId, set] : design.aggregations) {
-        QStringList &ids = m_pointIds[setId];
+        const PointHandle first = next;
         for (Aggregation &result : set.aggregations) {
             result.handle = next++;
-            ids.append(result.id);
-            add(design,
-                {result.handle, setId + kSeparator + result.id, set.name + kSeparator + result.name, result.unit,
-                 nullptr, nullptr, &result, result.storage});
+            design.points.append({result.handle, setId + kSeparator + result.id, set.name + kSeparator + result.name,
+                                  result.unit, nullptr, nullptr, &result, result.storage});
         }
+        m_owners[setId].append({first, next});
     }
+    design.pointByName.build();
+}
+
+const QString &PointIndex::idOf(PointHandle handle) const
+{
+    const PointRef &ref = m_design->points[handle];
+    return ref.point ? ref.point->id : ref.aggregation->id;
+}
+
+QStringList PointIndex::idsOf(const QString &owner) const
+{
+    QStringList ids;
+    const QList<Range> ranges = m_owners.value(owner);
+    for (const Range &range : ranges)
+        for (PointHandle handle = range.first; handle < range.end; ++handle)
+            ids.append(idOf(handle));
+    return ids;
+}
+
+// Most designs refer to few of their points: an index is made of a device only when somebody asks for it.
+PointHandle PointIndex::find(const QString &reference) const
+{
+    const QString ownerId = reference.section(kSeparator, 0, 0);
+    const auto owner = m_owners.constFind(ownerId);
+    if (owner == m_owners.constEnd())
+        return kNoPoint;
+    auto &handles = m_handles[ownerId];
+    if (handles.isEmpty())
+        for (const Range &range : *owner)
+            for (PointHandle handle = range.first; handle < range.end; ++handle)
+                if (!handles.contains(
+                        idOf(handle))) // a duplicate is a fault already; the first one keeps the reference
+                    handles.insert(idOf(handle), handle);
+    return handles.value(reference.section(kSeparator, 1), kNoPoint);
 }
 
 QString PointIndex::guess(const QString &reference) const
 {
     const QString owner = reference.section(kSeparator, 0, 0);
     const QString point = reference.section(kSeparator, 1);
-    const QString nearOwner = m_pointIds.contains(owner) ? owner : nearestName(owner, m_pointIds.keys());
+    const QString nearOwner = m_owners.contains(owner) ? owner : nearestName(owner, m_owners.keys());
     if (nearOwner.isEmpty())
         return {};
-    const QStringList points = m_pointIds.value(nearOwner);
+    const QStringList points = idsOf(nearOwner);
     const QString nearPoint = points.contains(point) ? point : nearestName(point, points);
     if (!nearPoint.isEmpty())
         return QStringLiteral(" (did you mean \"%1.%2\"?)").arg(nearOwner, nearPoint);
@@ -60,7 +92,7 @@ QString PointIndex::guess(const QString &reference) const
 
 PointHandle PointIndex::resolve(ObjectReader &reader, const PlacedText &reference) const
 {
-    const PointHandle handle = m_byId.value(reference.text, kNoPoint);
+    const PointHandle handle = find(reference.text);
     if (handle != kNoPoint || m_unreadable.contains(reference.text.section(kSeparator, 0, 0)))
         return handle;
     reader.faultAt(

@@ -24,11 +24,20 @@ public:
     QList<PointHandle> resolveAll(ObjectReader &reader, const std::vector<PlacedText> &references) const;
 
 private:
-    void add(Design &design, PointRef ref);
+    /// The points of a device or of a set of aggregations have consecutive handles.
+    struct Range {
+        PointHandle first = 0;
+        PointHandle end = 0;
+    };
+    const QString &idOf(PointHandle handle) const;
+    QStringList idsOf(const QString &owner) const;
+    PointHandle find(const QString &reference) const;
     QString guess(const QString &reference) const;
 
-    QHash<QString, PointHandle> m_byId;
-    QHash<QString, QStringList> m_pointIds; ///< by device or set
+    const Design *m_design = nullptr;
+    QHash<QString, QList<Range>> m_owners; ///< by id; two ranges when device and set have one id, which is a fault
+    mutable QHash<QString, QHash<QString, PointHandle>>
+        m_handles; ///< by owner and point id; of owners that were asked for
     QSet<QString> m_unreadable;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/design/sections.h"
 
+#include "core/design/jsontext.h"
+
 #include "core/design/nearestname.h"
 
 #include <QTimeZone>
@@ -28,12 +30,13 @@ void UniqueWords::add(ObjectReader &reader, QStringView key, const QString &word
 {
     if (word.isEmpty())
         return;
-    const QString place = reader.path() + reader.pointerOf(key);
     const auto it = m_places.constFind(word);
     if (it == m_places.constEnd())
-        m_places.insert(word, place);
+        m_places.insert(word, {reader.path(), reader.pointer()});
     else
-        reader.fault(key, m_code, QStringLiteral("%1 is taken by %2; choose another").arg(describe(word), *it));
+        reader.fault(key, m_code,
+                     QStringLiteral("%1 is taken by %2; choose another")
+                         .arg(describe(word), it->path + it->pointer + QLatin1Char('/') + escapedForPointer(key)));
 }
 
 void DesignScope::checkLua(const QString &lua, bool isExpression, const QString &path, const QString &pointer)

@@ -18,7 +18,10 @@ public:
 
 private:
     const char *m_code;
-    QHash<QString, QString> m_places;
+    struct Place {
+        QString path, pointer; ///< of the object
+    };
+    QHash<QString, Place> m_places;
 };
 
 /// What the sections share while one design is read.

@@ -31,21 +31,29 @@ const Device *readDeviceOf(DesignScope &scope, ObjectReader &reader)
 QList<PointHandle> pointsOf(ObjectReader &reader, const Device &device, const std::vector<PlacedText> &wanted)
 {
     QList<PointHandle> handles;
-    QStringList known;
-    for (const Point &point : device.points) {
-        known.append(point.id);
-        if (!reader.has(u"points"))
+    if (!reader.has(u"points"))
+        for (const Point &point : device.points)
             handles.append(point.handle);
-    }
+    // Lists follow the order of the device for the most part: the search goes on where the last one ended.
+    qsizetype at = 0;
     for (const PlacedText &id : wanted) {
-        const auto at = known.indexOf(id.text);
-        if (at >= 0)
-            handles.append(device.points.at(at).handle);
-        else
+        const auto isWanted = [&id](const Point &point) { return point.id == id.text; };
+        auto found = std::find_if(device.points.begin() + at, device.points.end(), isWanted);
+        if (found == device.points.end())
+            found = std::find_if(device.points.begin(), device.points.begin() + at, isWanted);
+        const bool isKnown = found != device.points.end() && isWanted(*found);
+        if (isKnown) {
+            at = found - device.points.begin();
+            handles.append(found->handle);
+        } else {
+            QStringList known;
+            for (const Point &point : device.points)
+                known.append(point.id);
             reader.faultAt(id.pointer, "design.unknownPoint",
                            QStringLiteral("device \"%1\" has no point %2%3; name a point by its id alone")
                                .arg(device.id, describe(id.text),
                                     reader.faults().mayStillSuggest() ? suggestion(id.text, known) : QString()));
+        }
     }
     return handles;
 }

@@ -26,7 +26,7 @@ PointHandle ScriptBench::addPoint(const QString &name, PointKind kind, const QSt
     ref.name = name.contains(QLatin1Char('.')) ? name : QStringLiteral("meter1.") + name;
     ref.point = &point;
     design.points.append(ref);
-    design.pointByName.insert(ref.name.toUtf8(), handle);
+    design.pointByName.build();
     return handle;
 }
 
@@ -43,7 +43,7 @@ PointHandle ScriptBench::addRow(const QString &name, bool isScripted)
     ref.name = QStringLiteral("rows.") + name;
     ref.aggregation = &row;
     design.points.append(ref);
-    design.pointByName.insert(ref.name.toUtf8(), handle);
+    design.pointByName.build();
     return handle;
 }
 
