@@ -36,10 +36,11 @@ class Test:
 
 
 TESTS = (
-    Test("T01", "kill -9 at random moments under S2.5", "tst_fault_kill", (), 600, 14_400),
+    Test("T01", "kill -9 at random moments under S2.5", "tst_fault_kill", (), 480, 14_400),
     Test("T03", "power cut: disks rebuilt from a record", "tst_fault_powercut", (), 240, 900),
     Test("T04-records", "each system call of the records fails", "tst_recordsfaults", (), 180, 180),
     Test("T04-store", "each system call of the store fails", "tst_embeddedfaults", (), 120, 120),
+    Test("T04-runtime", "the nth system call of the runtime fails", "tst_fault_calls", (), 330, 1_800),
     Test("T05", "disk full", "tst_fault_disk", ("full",), 150, 2_100),
     Test("T06", "disk read-only", "tst_fault_disk", ("readOnly",), 150, 2_100),
     Test("T07", "each sync takes 2 s, then 11 s", "tst_fault_disk", ("slow",), 240, 1_500),
@@ -47,7 +48,7 @@ TESTS = (
     Test("T09", "the wall clock steps and slews", "tst_fault_clock", ("stepsOfTheWallClock",), 240, 1_200),
     Test("T12", "broker away, killed in outage and drain", "tst_fault_broker", ("awayAndKilled",), 300, 6_000),
     Test("T13", "broker silent, closing, refusing, late", "tst_fault_broker",
-         ("silentDrop", "acceptsAndCloses", "lateAcknowledgements", "refusesTheLogin"), 480, 6_000),
+         ("silentDrop", "acceptsAndCloses", "lateAcknowledgements", "refusesTheLogin"), 360, 6_000),
     Test("PC-20", "constant points, restart, other design, clock back, one bad", "tst_fault_clock",
          ("constantPointsLeaveNoGap",), 180, 900),
 )
