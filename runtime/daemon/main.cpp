@@ -2,6 +2,7 @@
 // gridloomd: the composition root. Reads options and design, then hands over to the Supervisor.
 
 #include "core/json.h"
+#include "daemon/lastdesign.h"
 #include "daemon/options.h"
 #include "daemon/signals.h"
 #include "daemon/supervisor.h"
@@ -29,11 +30,11 @@ void print(FILE *stream, const QString &text)
 struct LoadedDesign {
     std::shared_ptr<const Design> design;
     std::vector<DesignFault> faults;
+    DesignDocument document;
 };
 
-Result<LoadedDesign> loadDesign(const Options &options)
+Result<LoadedDesign> checkedDesign(Result<DesignDocument> document, const Options &options)
 {
-    const auto document = readDesignFolder(options.design);
     if (!document)
         return document.error();
     auto manifests = readManifests(options.pluginDir);
@@ -44,9 +45,10 @@ Result<LoadedDesign> loadDesign(const Options &options)
     context.checkLua = checkLuaSyntax;
     ParsedDesign parsed = parseDesign(document.value(), context);
     if (!parsed.design)
-        return LoadedDesign{nullptr, std::move(parsed.faults)};
+        return LoadedDesign{nullptr, std::move(parsed.faults), {}};
     std::vector<DesignFault> scriptFaults = checkScripts(*parsed.design);
-    return LoadedDesign{scriptFaults.empty() ? parsed.design : nullptr, std::move(scriptFaults)};
+    return LoadedDesign{scriptFaults.empty() ? parsed.design : nullptr, std::move(scriptFaults),
+                        std::move(document).value()};
 }
 
 void printFaults(const std::vector<DesignFault> &faults, bool isJson)
@@ -92,6 +94,23 @@ int checkDesign(const LoadedDesign &loaded, const Options &options)
     return kOk;
 }
 
+// A gateway whose design folder was damaged, or edited into something that is no design, goes on with the last design
+// that ran. What the alarm is to say; empty, and nothing changed, when there is no such design.
+QString standIn(Result<LoadedDesign> &loaded, const Options &options)
+{
+    auto last = checkedDesign(readLastDesign(options.stateDir), options);
+    if (!last || !last.value().design)
+        return {};
+    const QString why = loaded ? loaded.value().faults.front().text() : loaded.error().message;
+    if (loaded)
+        printFaults(loaded.value().faults, false);
+    loaded = std::move(last);
+    return QStringLiteral(
+               "The design in %1 cannot be used: %2 The last design that ran, revision %3, runs in its place; "
+               "repair the folder and start again.")
+        .arg(options.design, why, QString::fromLatin1(loaded.value().design->revision.left(12)));
+}
+
 int run(int argc, char **argv)
 {
     // Before any thread exists, so that all of them inherit it.
@@ -109,7 +128,10 @@ int run(int argc, char **argv)
             print(stdout, QStringLiteral("%1 = %2  (%3)").arg(origin.key, origin.value, origin.origin));
         return kOk;
     }
-    const auto loaded = loadDesign(options);
+    auto loaded = checkedDesign(readDesignFolder(options.design), options);
+    QString fault;
+    if (!options.isCheck && (!loaded || !loaded.value().design))
+        fault = standIn(loaded, options);
     if (!loaded) {
         print(stderr, loaded.error().message);
         return kInvalid;
@@ -129,6 +151,11 @@ int run(int argc, char **argv)
         print(stderr, started.error().message);
         return kFailed;
     }
+    if (!fault.isEmpty())
+        supervisor.reportFault(fault);
+    else if (const auto kept = keepLastDesign(options.stateDir, loaded.value().document); !kept)
+        print(stderr, kept.error().message);
+    loaded.value().document.clear();
     // Reading the design took many times the memory that it keeps.
     ::malloc_trim(0);
     return QCoreApplication::exec();

@@ -24,6 +24,8 @@ public:
 
     /// Opens records, store and sockets and starts the engine.
     Result<void> start();
+    /// Something found at the start: raised as an alarm. After start().
+    void reportFault(const QString &text) { m_engine->reportFault(text); }
     /// Begins the orderly stop; finished() follows within 10 s. Idempotent.
     void stop();
 
