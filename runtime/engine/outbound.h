@@ -54,6 +54,7 @@ private:
         std::size_t sink;
         const Publication *publication;
     };
+    Nanoseconds phaseOf(std::size_t publication) const;
     void send(std::size_t sink, OutboundMessage message, const Open &open, WallTime wall);
     QByteArray topic(const QByteArray &below) const { return m_prefix + below; }
 
