@@ -24,7 +24,7 @@ StoreRunner::~StoreRunner()
     stop();
 }
 
-void StoreRunner::start(Opening opening)
+void StoreRunner::start(StoreOpening opening)
 {
     m_opening = std::move(opening);
     m_thread = std::thread([this] { run(); });
@@ -38,7 +38,7 @@ Result<void> StoreRunner::openStore()
     if (now < m_nextOpening)
         return m_openingError;
     m_nextOpening = now + kOpenAgain;
-    const Result<void> opened = m_store->open(m_opening.params, m_opening.folder, m_opening.series, m_opening.triggers);
+    const Result<void> opened = m_store->open(m_opening);
     m_isOpen = opened.ok();
     if (m_isOpen)
         m_opening = {}; // the store keeps what it needs

@@ -25,21 +25,16 @@ public:
     StoreRunner(std::unique_ptr<Store> store, EngineInbox &inbox, const Clock &clock);
     ~StoreRunner();
 
-    /// What the store is opened with.
-    struct Opening {
-        QJsonObject params;
-        QString folder;
-        QList<Series> series;
-        QList<QString> triggers;
-    };
     /// Starts the thread, which opens the store. One that cannot be opened (disk away, read-only) stops nothing else: its
     /// rows are answered as lost, with the reason, and it is tried again every few seconds.
-    void start(Opening opening);
+    void start(StoreOpening opening);
     /// Engine thread. False when the queue is full: the batch is lost.
     bool append(Batch batch) { return m_queue.push(std::move(batch)); }
     /// Appends what waits, syncs, closes. Idempotent.
     void stop();
     StoreStatistics statistics() const; ///< any thread
+    /// Any thread, before stop(): reads what is stored while the store goes on appending.
+    std::unique_ptr<HistoryReader> reader() { return m_store->reader(); }
     const BoundedQueue<Batch> &queue() const { return m_queue; }
 
 private:
@@ -55,7 +50,7 @@ private:
     mutable std::mutex m_statisticsMutex;
     StoreStatistics m_statistics;
     // The store thread only.
-    Opening m_opening;
+    StoreOpening m_opening;
     bool m_isOpen = false;
     std::chrono::steady_clock::time_point m_nextOpening{};
     Error m_openingError;

@@ -33,6 +33,7 @@ PARTS = {
     "runtime/core": Part(is_pure=True),
     "runtime/sdk": Part(parts=("runtime/core",)),
     "runtime/designio": Part(parts=("runtime/core",), libraries=("zstd", "sodium")),
+    "runtime/historyio": Part(parts=("runtime/core", "runtime/sdk"), libraries=("sqlite",)),
     "runtime/protocols/modbus": Part(parts=("runtime/core",), qt=("QtSerialBus",)),
     "runtime/protocols/mqtt": Part(parts=("runtime/core",), libraries=("mosquitto",)),
     "runtime/script": Part(parts=("runtime/core",), libraries=("lua",)),
@@ -45,9 +46,10 @@ PARTS = {
     "runtime/tools/procs": Part(parts=("runtime/core",), qt=("QtNetwork",)),
     "runtime/tools/ctl": Part(parts=("runtime/core", "runtime/designio", "runtime/link", "runtime/script",
                                      "runtime/protocols/"), qt=("QtNetwork",)),
+    "runtime/tools/store": Part(parts=("runtime/core", "runtime/sdk", "runtime/historyio"), libraries=("sqlite",)),
     "runtime/tools/sim": Part(parts=("runtime/core", "runtime/designio", "runtime/protocols/"), qt=("QtNetwork",)),
-    "runtime/tools/bench": Part(parts=("runtime/core", "runtime/designio", "runtime/protocols/", "runtime/link",
-                                       "runtime/tools/procs"),
+    "runtime/tools/bench": Part(parts=("runtime/core", "runtime/designio", "runtime/historyio", "runtime/protocols/",
+                                       "runtime/link", "runtime/tools/procs"),
                                 files=("tools/sim/bulklayout.h",),
                                 qt=("QtNetwork",), libraries=("sqlite", "xlsxwriter")),
     "app": Part(parts=("runtime/core", "runtime/designio", "runtime/link", "runtime/script", "runtime/protocols/"),
@@ -60,7 +62,7 @@ PLUGIN_QT = ("QtNetwork",)
 PLUGIN_OWN = {
     "plugins/drivers/modbus": Part(qt=("QtSerialBus", "QtSerialPort")),
     "plugins/drivers/can": Part(qt=("QtSerialBus",)),
-    "plugins/stores/embedded": Part(libraries=("sqlite",)),
+    "plugins/stores/embedded": Part(parts=("runtime/historyio",), libraries=("sqlite",)),
     "plugins/stores/postgres": Part(qt=("QtSql",), libraries=("postgres",)),
     "plugins/sinks/as2": Part(libraries=("openssl",)),
 }
@@ -128,7 +130,7 @@ def rights_of(part):
     if part in PARTS:
         return PARTS[part]
     own = PLUGIN_OWN.get(part, Part())
-    return Part(parts=PLUGIN_PARTS, qt=PLUGIN_QT + own.qt, libraries=own.libraries)
+    return Part(parts=PLUGIN_PARTS + own.parts, qt=PLUGIN_QT + own.qt, libraries=own.libraries)
 
 
 def may_use(rights, part, other):

@@ -1,60 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "embeddedstore.h"
 
+#include "embeddedreader.h"
 #include "segmentrepair.h"
 
 #include <QDir>
 #include <QFile>
 
 #include <algorithm>
-#include <tuple>
 
 namespace gridloom {
 
 namespace {
-using std::chrono::milliseconds;
-
 constexpr qint64 kMegabyte = 1'000'000;
 constexpr QLatin1String kSuffix(".gls");
+// Memory for rows is at most this share of the quota: what is on its way into blocks lies on the disk up to three times.
+constexpr qint64 kQuotaShare = 16;
 
 std::int64_t storedTime(WallTime time)
 {
-    return std::chrono::floor<milliseconds>(time).time_since_epoch().count();
+    return std::chrono::floor<std::chrono::milliseconds>(time).time_since_epoch().count();
 }
 
-// The first stored time that is not before `time`.
-std::int64_t firstStoredTime(WallTime time)
+StoreSettings settingsOf(const QJsonObject &params)
 {
-    return std::chrono::ceil<milliseconds>(time).time_since_epoch().count();
-}
-
-bool isEarlier(const HistoryRow &a, const HistoryRow &b)
-{
-    return std::tie(a.time, a.run) < std::tie(b.time, b.run);
-}
-bool isSameRow(const HistoryRow &a, const HistoryRow &b)
-{
-    return a.time == b.time && a.run == b.run;
+    const auto number = [&params](const char *key, qint64 otherwise) {
+        return params.value(QLatin1String(key)).toInteger(otherwise);
+    };
+    StoreSettings settings;
+    settings.segmentBytes = number("segmentMb", 8) * kMegabyte;
+    settings.quotaBytes = number("quotaMb", 1024) * kMegabyte;
+    settings.memoryBytes = static_cast<std::size_t>(
+        std::min(number("memoryMb", 8) * kMegabyte * 3 / 4, settings.quotaBytes / kQuotaShare));
+    settings.keptDays = {number("retentionDays", 0), number("minuteDays", 0), number("quarterHourDays", 0),
+                         number("hourDays", 0), number("dayDays", 0)};
+    return settings;
 }
 } // namespace
 
-QString EmbeddedStore::pathOf(std::uint64_t number) const
+EmbeddedStore::~EmbeddedStore()
 {
-    return QStringLiteral("%1/%2%3").arg(m_folder).arg(number, 8, 10, QLatin1Char('0')).arg(kSuffix);
+    // As a kill would leave it, but for the thread.
+    m_compactor.reset();
 }
 
-Result<void> EmbeddedStore::open(const QJsonObject &params, const QString &folder, const QList<Series> &series,
-                                 const QList<QString> &triggers)
+Result<void> EmbeddedStore::open(const StoreOpening &opening)
 {
-    m_segmentBytes = params.value(QLatin1String("segmentMb")).toInteger(8) * kMegabyte;
-    m_quotaBytes = params.value(QLatin1String("quotaMb")).toInteger(1024) * kMegabyte;
-    if (folder != m_folder) {
+    const bool isNew = opening.folder != m_state->folder;
+    if (isNew) {
         close();
-        if (const auto opened = openFolder(folder); !opened)
+        if (const auto opened = openFolder(opening.folder); !opened)
             return opened;
     }
-    setTables(series, triggers);
-    keepQuota();
+    const QTimeZone zone(opening.siteZone);
+    {
+        const std::lock_guard lock(m_state->mutex);
+        m_state->settings = settingsOf(opening.params);
+        m_state->zone = zone.isValid() ? zone : QTimeZone::utc();
+        m_state->isOpen = true;
+    }
+    setTables(opening.series, opening.triggers);
+    if (!isNew)
+        m_compactor.reset(); // the zone may be another one
+    m_compactor = std::make_unique<Compactor>(m_state, m_clock);
     return {};
 }
 
@@ -64,7 +72,9 @@ Result<void> EmbeddedStore::openFolder(const QString &folder)
     if (!dir.mkpath(QStringLiteral(".")))
         return Error{QStringLiteral("store.folder"),
                      QStringLiteral("the folder %1 cannot be created; check its owner and the disk").arg(folder)};
-    m_folder = folder;
+    const std::lock_guard lock(m_state->mutex); // nobody else is there yet
+    m_state->folder = folder;
+    ++m_state->databaseGeneration;
     // A segment that was not finished under its own name when the power went never had a row.
     for (const QString &name : dir.entryList({QStringLiteral("*.gls.new")}, QDir::Files))
         dir.remove(name);
@@ -73,30 +83,30 @@ Result<void> EmbeddedStore::openFolder(const QString &folder)
     for (const QString &name : dir.entryList({QStringLiteral("*.gls")}, QDir::Files)) {
         bool isNumber = false;
         const std::uint64_t number = name.chopped(kSuffix.size()).toULongLong(&isNumber);
-        if (isNumber && pathOf(number).endsWith(QLatin1Char('/') + name))
+        if (isNumber && m_state->segmentPath(number).endsWith(QLatin1Char('/') + name))
             numbers.push_back(number);
     }
     std::sort(numbers.begin(), numbers.end());
+    m_number = 0;
     for (const std::uint64_t number : numbers) {
-        const bool isNewest = number == numbers.back();
-        auto state = openSegment(pathOf(number), isNewest, m_clock.wallNow(), m_faults);
+        m_number = number;
+        auto state = openSegment(m_state->segmentPath(number), m_clock.wallNow(), m_state->faults);
         if (!state) {
-            // Unreadable now; its number stays taken, and it may be readable again after the next start.
-            m_faults << state.error().message;
-            state = SegmentState();
+            // It cannot be mended now: the compactor tries again.
+            m_state->faults << state.error().message;
+            state = scanSegment(m_state->segmentPath(number));
+            if (!state)
+                state = SegmentState{
+                    0, {0, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}};
         } else if (state.value().bytes == 0) {
             continue;
         }
-        m_segments[number] = {state.value().bytes, state.value().summary};
-        m_bytes += state.value().bytes;
-        if (!isNewest || state.value().bytes == 0)
-            continue;
-        m_tables = std::move(state.value().tables);
-        m_table = state.value().table;
-        m_areTablesWritten = m_table > 0;
-        if (auto file = AppendFile::open(pathOf(number)))
-            m_file = std::move(file).value();
-        m_rowsBegin = kFileHeaderSize;
+        m_state->segments[number] = {state.value().bytes, state.value().summary, true};
+    }
+    // No number is given to a second file: the blocks say which segments they have taken in.
+    if (const auto blocks = BlockReader::open(folder + QLatin1Char('/') + QLatin1String(kBlocksFile))) {
+        if (const auto known = readCompactedSegments(blocks.value().database()); known && !known.value().empty())
+            m_number = std::max(m_number, *known.value().rbegin());
     }
     return {};
 }
@@ -104,15 +114,20 @@ Result<void> EmbeddedStore::openFolder(const QString &folder)
 void EmbeddedStore::setTables(const QList<Series> &series, const QList<QString> &triggers)
 {
     SegmentTables tables;
-    m_handles.clear();
+    const std::lock_guard lock(m_state->mutex);
+    m_state->handles.clear();
+    m_state->triggers.clear();
+    m_series.clear();
     m_triggers.clear();
     for (const Series &s : series) {
-        m_handles.insert(s.id.toUtf8(), static_cast<PointHandle>(tables.series.size()));
         tables.series.push_back({s.id.toUtf8(), s.name.toUtf8(), s.unit.toUtf8()});
+        m_state->handles.insert(tables.series.back().id, static_cast<PointHandle>(m_series.size()));
+        m_series.push_back(m_state->names.series(tables.series.back()));
     }
     for (const QString &trigger : triggers) {
-        m_triggers.insert(trigger.toUtf8(), static_cast<int>(tables.triggers.size()));
         tables.triggers.push_back(trigger.toUtf8());
+        m_state->triggers.insert(tables.triggers.back(), static_cast<int>(m_triggers.size()));
+        m_triggers.push_back(m_state->names.trigger(tables.triggers.back()));
     }
     if (tables == m_tables && m_areTablesWritten)
         return;
@@ -124,12 +139,12 @@ void EmbeddedStore::setTables(const QList<Series> &series, const QList<QString> 
 Result<void> EmbeddedStore::append(std::span<const HistoryRow> rows)
 {
     SegmentSummary added;
-    const std::uint64_t encoded = encode(rows, added);
-    m_lost += rows.size() - encoded;
-    if (encoded == 0)
+    encode(rows, added);
+    m_lost += rows.size() - added.rows;
+    if (added.rows == 0)
         return {};
     if (const auto room = makeRoom(m_buffer.size()); !room) {
-        m_lost += encoded;
+        m_lost += added.rows;
         return room;
     }
     if (!m_areTablesWritten) {
@@ -137,46 +152,65 @@ Result<void> EmbeddedStore::append(std::span<const HistoryRow> rows)
         SegmentEncoder(tables).tables(m_table, m_tables);
         m_buffer.prepend(tables);
     }
-    const auto written = m_file.append(m_buffer);
-    if (!written) {
-        m_lost += encoded;
+    if (const auto written = m_file.append(m_buffer); !written) {
+        m_lost += added.rows;
         return written;
     }
     m_areTablesWritten = true;
-    Segment &current = m_segments.rbegin()->second;
-    current.bytes += m_buffer.size();
-    current.summary.rows += added.rows;
-    current.summary.firstMs = std::min(current.summary.firstMs, added.firstMs);
-    current.summary.lastMs = std::max(current.summary.lastMs, added.lastMs);
-    m_bytes += m_buffer.size();
-    m_rows += encoded;
-    m_unsyncedRows += encoded;
+    m_rows += added.rows;
+    m_unsyncedRows += added.rows;
+    remember(added);
     return {};
 }
 
-std::uint64_t EmbeddedStore::encode(std::span<const HistoryRow> rows, SegmentSummary &summary)
+void EmbeddedStore::encode(std::span<const HistoryRow> rows, SegmentSummary &summary)
 {
     m_buffer.resize(0); // keeps its memory
+    m_rowsBuffer.clear();
     SegmentEncoder encoder(m_buffer);
     encoder.beginRows(m_table);
     for (const HistoryRow &row : rows) {
         if (row.point >= m_tables.series.size() || row.trigger >= static_cast<int>(m_tables.triggers.size()))
             continue;
-        const std::int64_t timeMs = storedTime(row.time);
-        encoder.row({row.point, row.quality, row.value, timeMs, row.trigger, row.run});
-        summary.include(timeMs);
+        SegmentRow stored{row.point, row.quality, row.value, storedTime(row.time), row.trigger, row.run};
+        makeStorable(stored);
+        encoder.row(stored);
+        summary.include(stored.timeMs);
+        stored.series = m_series[row.point];
+        if (row.trigger >= 0)
+            stored.trigger = static_cast<std::int32_t>(m_triggers[static_cast<std::size_t>(row.trigger)]);
+        m_rowsBuffer.push_back(std::move(stored));
     }
     encoder.endRows();
-    return summary.rows;
+}
+
+// What was written goes into memory as well, from where it is read and compacted.
+void EmbeddedStore::remember(const SegmentSummary &added)
+{
+    bool isFull = false;
+    {
+        const std::lock_guard lock(m_state->mutex);
+        StoreState::Segment &current = m_state->segments[m_number];
+        current.bytes = m_file.size();
+        current.summary.rows += added.rows;
+        current.summary.firstMs = std::min(current.summary.firstMs, added.firstMs);
+        current.summary.lastMs = std::max(current.summary.lastMs, added.lastMs);
+        for (const SegmentRow &row : m_rowsBuffer)
+            m_state->active->add(row);
+        isFull = m_state->active->bytes() >= m_state->settings.memoryBytes;
+    }
+    if (isFull)
+        seal();
 }
 
 // Makes the current segment one that takes so many bytes more.
 Result<void> EmbeddedStore::makeRoom(qsizetype bytes)
 {
     if (m_file.isOpen() && m_file.isBroken())
-        m_file.close(); // the next start reads it through and gives it its summary
+        m_file.close(); // when it is read the next time it gets its summary
     // Tables at the start do not count: a design with more names than a segment has bytes would else never fit one.
-    if (m_file.isOpen() && m_file.size() > m_rowsBegin && m_file.size() - m_rowsBegin + bytes > m_segmentBytes)
+    if (m_file.isOpen() && m_file.size() > m_rowsBegin
+        && m_file.size() - m_rowsBegin + bytes > m_state->settings.segmentBytes)
         endSegment();
     return m_file.isOpen() ? Result<void>() : beginSegment();
 }
@@ -185,15 +219,23 @@ Result<void> EmbeddedStore::beginSegment()
 {
     QByteArray head = segmentHeader();
     SegmentEncoder(head).tables(m_table, m_tables);
-    const std::uint64_t number = m_segments.empty() ? 1 : m_segments.rbegin()->first + 1;
-    auto file = AppendFile::create(pathOf(number), head);
+    QString path;
+    {
+        const std::lock_guard lock(m_state->mutex);
+        path = m_state->segmentPath(m_number + 1);
+    }
+    auto file = AppendFile::create(path, head);
     if (!file)
         return file.error();
     m_file = std::move(file).value();
     m_rowsBegin = m_file.size();
     m_areTablesWritten = true;
-    m_segments[number] = {m_file.size(), {}};
-    m_bytes += m_file.size();
+    ++m_number;
+    {
+        const std::lock_guard lock(m_state->mutex);
+        m_state->segments[m_number] = {m_file.size(), {}, false};
+        m_state->activeSegments.push_back(m_number);
+    }
     keepQuota();
     return {};
 }
@@ -201,29 +243,63 @@ Result<void> EmbeddedStore::beginSegment()
 // A failure costs no rows: a segment without summary is read through at the next start.
 void EmbeddedStore::endSegment()
 {
-    Segment &current = m_segments.rbegin()->second;
     QByteArray end;
-    SegmentEncoder(end).summary(current.summary);
-    if (m_file.append(end)) {
-        current.bytes += end.size();
-        m_bytes += end.size();
+    {
+        const std::lock_guard lock(m_state->mutex);
+        SegmentEncoder(end).summary(m_state->segments[m_number].summary);
     }
+    static_cast<void>(m_file.append(end));
     static_cast<void>(sync());
+    const std::lock_guard lock(m_state->mutex);
+    m_state->segments[m_number].bytes = m_file.size();
     m_file.close();
 }
 
-// The current segment is counted with the size it will reach, so that the quota holds at every moment.
+// The memory goes to the compactor, with the segments that have the same rows. While that one is still busy, or cannot
+// write, they wait as files alone, so that memory keeps its bound.
+void EmbeddedStore::seal()
+{
+    if (m_file.isOpen())
+        endSegment();
+    {
+        const std::lock_guard lock(m_state->mutex);
+        if (!m_state->sealed) {
+            m_state->sealed = StoreState::Sealed{m_state->active, m_state->activeSegments};
+        } else {
+            for (const std::uint64_t number : m_state->activeSegments) {
+                if (const auto segment = m_state->segments.find(number); segment != m_state->segments.end())
+                    segment->second.isWaiting = true;
+            }
+        }
+        m_state->active = std::make_shared<MemoryTable>();
+        m_state->activeSegments.clear();
+        m_state->isIdle = false;
+    }
+    m_state->changed.notify_all();
+}
+
+// The compactor makes room: the oldest blocks go first. Where it cannot write, or there is little else, the oldest
+// segments go, so that the quota holds.
 void EmbeddedStore::keepQuota()
 {
-    const auto reserve = [this] {
-        return m_file.isOpen() ? std::max<qint64>(0, m_segmentBytes - (m_file.size() - m_rowsBegin)) : 0;
-    };
-    while (m_segments.size() > 1 && m_bytes + reserve() > m_quotaBytes) {
-        const auto oldest = m_segments.begin();
-        QFile::remove(pathOf(oldest->first));
-        m_bytes -= oldest->second.bytes;
-        m_segments.erase(oldest);
+    std::vector<QString> paths;
+    {
+        const std::lock_guard lock(m_state->mutex);
+        auto bytes = m_state->segmentBytes() + m_state->settings.segmentBytes;
+        m_state->isOverQuota = bytes + m_state->databaseBytes > m_state->settings.quotaBytes;
+        if (m_state->isCompactorFailing)
+            bytes += m_state->databaseBytes;
+        while (bytes > m_state->settings.quotaBytes && m_state->segments.size() > 1) {
+            const auto oldest = m_state->segments.begin();
+            bytes -= oldest->second.bytes;
+            paths.push_back(m_state->segmentPath(oldest->first));
+            m_state->segments.erase(oldest);
+        }
+        m_state->isIdle = m_state->isIdle && !m_state->isOverQuota;
     }
+    m_state->changed.notify_all();
+    for (const QString &path : paths)
+        QFile::remove(path);
 }
 
 Result<void> EmbeddedStore::sync()
@@ -240,97 +316,51 @@ Result<void> EmbeddedStore::sync()
     return synced;
 }
 
-Result<void> EmbeddedStore::query(const QString &seriesId, WallTime from, WallTime to,
-                                  const std::function<bool(const HistoryRow &)> &visit)
+std::unique_ptr<HistoryReader> EmbeddedStore::reader()
 {
-    const std::int64_t fromMs = firstStoredTime(from);
-    const std::int64_t toMs = firstStoredTime(to);
-    std::vector<std::pair<std::int64_t, std::uint64_t>> segments; // first time, number
-    for (const auto &[number, segment] : m_segments) {
-        if (segment.summary.firstMs < toMs && segment.summary.lastMs >= fromMs)
-            segments.emplace_back(segment.summary.firstMs, number);
-    }
-    std::sort(segments.begin(), segments.end());
-
-    const QByteArray id = seriesId.toUtf8();
-    std::vector<HistoryRow> waiting;
-    for (std::size_t i = 0; i < segments.size(); ++i) {
-        if (const auto read = readMatches(segments[i].second, id, fromMs, toMs, waiting); !read)
-            return read;
-        std::stable_sort(waiting.begin(), waiting.end(), isEarlier);
-        waiting.erase(std::unique(waiting.begin(), waiting.end(), isSameRow), waiting.end());
-        // Segments overlap in time where windows end late or the clock was set back: rows that a later segment may
-        // still precede wait.
-        auto end = waiting.end();
-        if (i + 1 < segments.size()) {
-            const WallTime next{milliseconds(segments[i + 1].first)};
-            end = std::find_if(waiting.begin(), end, [&](const HistoryRow &row) { return row.time >= next; });
-        }
-        for (auto row = waiting.begin(); row != end; ++row) {
-            if (!visit(*row))
-                return {};
-        }
-        waiting.erase(waiting.begin(), end);
-    }
-    return {};
-}
-
-Result<void> EmbeddedStore::readMatches(std::uint64_t number, const QByteArray &seriesId, std::int64_t fromMs,
-                                        std::int64_t toMs, std::vector<HistoryRow> &matches)
-{
-    const auto file = readSegmentFile(pathOf(number));
-    if (!file)
-        return file.error();
-    SegmentReader reader(file.value());
-    std::uint32_t series = 0; // its number in the tables that hold
-    const PointHandle handle = m_handles.value(seriesId, kNoPoint);
-    std::vector<int> triggers; // trigger numbers of the tables to those of the running design
-    for (auto item = reader.next(); item != SegmentReader::Item::End; item = reader.next()) {
-        if (item == SegmentReader::Item::Tables) {
-            const auto &all = reader.tables().series;
-            const auto found = std::find_if(all.begin(), all.end(), [&](const auto &s) { return s.id == seriesId; });
-            series = static_cast<std::uint32_t>(found - all.begin());
-            triggers.clear();
-            for (const QByteArray &trigger : reader.tables().triggers)
-                triggers.push_back(m_triggers.value(trigger, -1));
-        }
-        const SegmentRow &row = reader.row();
-        if (item != SegmentReader::Item::Row || row.series != series || row.timeMs < fromMs || row.timeMs >= toMs)
-            continue;
-        matches.push_back({handle, row.quality, row.value, WallTime(milliseconds(row.timeMs)),
-                           row.trigger < 0 ? -1 : triggers[static_cast<std::size_t>(row.trigger)], row.run});
-    }
-    const bool isCurrent = m_file.isOpen() && number == m_segments.rbegin()->first;
-    if (reader.firstDamage() >= 0 && !isCurrent) { // the current one is mended at the next start
-        if (const auto mended = mendSegment(pathOf(number), false, m_clock.wallNow(), m_faults)) {
-            Segment &segment = m_segments[number];
-            m_bytes += mended.value().bytes - segment.bytes;
-            segment = {mended.value().bytes, mended.value().summary};
-        }
-    }
-    return {};
+    return std::make_unique<EmbeddedReader>(m_state);
 }
 
 StoreStatistics EmbeddedStore::statistics() const
 {
-    return {m_rows, m_lost, static_cast<std::uint64_t>(m_bytes)};
+    const std::lock_guard lock(m_state->mutex);
+    const auto segments = static_cast<std::uint64_t>(m_state->segmentBytes());
+    return {m_rows, m_lost, segments + static_cast<std::uint64_t>(m_state->databaseBytes), segments};
 }
 
 QStringList EmbeddedStore::takeFaults()
 {
-    return std::exchange(m_faults, {});
+    const std::lock_guard lock(m_state->mutex);
+    return std::exchange(m_state->faults, {});
+}
+
+void EmbeddedStore::settle()
+{
+    if (m_state->active->rows() > 0)
+        seal();
+    std::unique_lock lock(m_state->mutex);
+    m_state->isIdle = false;
+    m_state->changed.notify_all();
+    m_state->changed.wait(lock, [this] { return m_state->isIdle || m_state->isCompactorFailing; });
 }
 
 void EmbeddedStore::close()
 {
     static_cast<void>(sync());
+    m_compactor.reset();
     m_file.close();
-    m_folder.clear();
-    m_segments.clear();
     m_tables = {};
     m_table = 0;
     m_areTablesWritten = false;
-    m_bytes = 0;
+    const std::lock_guard lock(m_state->mutex);
+    m_state->isOpen = false;
+    m_state->folder.clear();
+    m_state->segments.clear();
+    m_state->active = std::make_shared<MemoryTable>();
+    m_state->activeSegments.clear();
+    m_state->sealed.reset();
+    m_state->damaged.clear();
+    m_state->databaseBytes = 0;
 }
 
 } // namespace gridloom

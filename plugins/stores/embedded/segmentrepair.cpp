@@ -13,7 +13,6 @@ struct Scan {
     SegmentState state;
     qsizetype firstDamage = -1;
     qsizetype damagedBytes = 0;
-    bool endsWithSummary = false;
 };
 
 Scan scan(const QByteArray &file)
@@ -24,10 +23,7 @@ Scan scan(const QByteArray &file)
     for (auto item = reader.next(); item != SegmentReader::Item::End; item = reader.next()) {
         if (item == SegmentReader::Item::Row)
             result.state.summary.include(reader.row().timeMs);
-        result.endsWithSummary = item == SegmentReader::Item::Summary;
     }
-    result.state.tables = reader.tables();
-    result.state.table = reader.tableNumber();
     result.firstDamage = reader.firstDamage();
     result.damagedBytes = reader.damagedBytes();
     return result;
@@ -78,22 +74,26 @@ Result<QByteArray> readSegmentFile(const QString &path)
                  QStringLiteral("%1 cannot be read: %2; check the disk").arg(path, file.errorString()), true};
 }
 
-Result<SegmentState> openSegment(const QString &path, bool isNewest, WallTime now, QStringList &faults)
+Result<SegmentState> openSegment(const QString &path, WallTime now, QStringList &faults)
 {
-    if (!isNewest) {
-        QFile file(path);
-        if (file.open(QIODevice::ReadOnly) && isSegment(file.read(kFileHeaderSize))
-            && file.seek(std::max<qint64>(0, file.size() - SegmentReader::kSummarySize))) {
-            SegmentState state;
-            state.bytes = file.size();
-            if (SegmentReader::summaryAtEnd(file.read(SegmentReader::kSummarySize), state.summary))
-                return state;
-        }
+    QFile file(path);
+    if (file.open(QIODevice::ReadOnly) && isSegment(file.read(kFileHeaderSize))
+        && file.seek(std::max<qint64>(0, file.size() - SegmentReader::kSummarySize))) {
+        SegmentState state;
+        state.bytes = file.size();
+        if (SegmentReader::summaryAtEnd(file.read(SegmentReader::kSummarySize), state.summary))
+            return state;
     }
-    return mendSegment(path, isNewest, now, faults);
+    return mendSegment(path, now, faults);
 }
 
-Result<SegmentState> mendSegment(const QString &path, bool isNewest, WallTime now, QStringList &faults)
+Result<SegmentState> scanSegment(const QString &path)
+{
+    const auto file = readSegmentFile(path);
+    return file ? Result<SegmentState>(scan(file.value()).state) : file.error();
+}
+
+Result<SegmentState> mendSegment(const QString &path, WallTime now, QStringList &faults)
 {
     const auto file = readSegmentFile(path);
     if (!file)
@@ -102,22 +102,18 @@ Result<SegmentState> mendSegment(const QString &path, bool isNewest, WallTime no
         return discard(path, now, faults);
 
     Scan found = scan(file.value());
-    const bool isDamaged = found.firstDamage >= 0;
-    if (!isDamaged && (isNewest || found.endsWithSummary))
+    if (found.firstDamage < 0)
         return found.state;
-
-    QByteArray content = isDamaged ? salvageSegment(file.value()) : file.value();
-    if (!isNewest)
-        SegmentEncoder(content).summary(found.state.summary);
-    Result<QString> aside = isDamaged ? keepAside(path, now) : Result<QString>(QString());
+    QByteArray content = salvageSegment(file.value());
+    SegmentEncoder(content).summary(found.state.summary);
+    const auto aside = keepAside(path, now);
     if (!aside)
         return aside.error();
     if (const auto written = replace(path, content); !written)
         return written.error();
-    if (isDamaged)
-        faults << faultText(
-            path, aside.value(),
-            QStringLiteral("%1 bytes from offset %2 on cannot be read").arg(found.damagedBytes).arg(found.firstDamage));
+    faults << faultText(
+        path, aside.value(),
+        QStringLiteral("%1 bytes from offset %2 on cannot be read").arg(found.damagedBytes).arg(found.firstDamage));
     found.state.bytes = content.size();
     return found.state;
 }

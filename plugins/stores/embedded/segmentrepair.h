@@ -13,18 +13,18 @@ namespace gridloom {
 struct SegmentState {
     qint64 bytes = 0; ///< 0: nothing could be read, the file is no longer there under its name
     SegmentSummary summary;
-    // What the rows that come next in the newest segment may refer to.
-    SegmentTables tables;
-    std::uint64_t table = 0;
 };
 
-/// A full segment is trusted by its summary, so that a start does not read the whole store; the newest one, and a full
-/// one without a summary, is read through. Whatever is damaged goes through mendSegment(). Error "file.failed".
-Result<SegmentState> openSegment(const QString &path, bool isNewest, WallTime now, QStringList &faults);
+/// A full segment is trusted by its summary, so that a start does not read all of them; one without is read through
+/// by mendSegment(). Error "file.failed".
+Result<SegmentState> openSegment(const QString &path, WallTime now, QStringList &faults);
 
-/// Reads a segment through. When something in it is damaged, the file is kept aside as it was, replaced by one with
-/// what could be read, and a text is added to `faults`. A full segment is given the summary it lacks.
-Result<SegmentState> mendSegment(const QString &path, bool isNewest, WallTime now, QStringList &faults);
+/// Reads a segment through that nobody appends to. When something in it is damaged, the file is kept aside as it was,
+/// replaced by one with what could be read, and a text is added to `faults`.
+Result<SegmentState> mendSegment(const QString &path, WallTime now, QStringList &faults);
+
+/// What can be read of a segment, which stays as it is. Error "store.readFailed".
+Result<SegmentState> scanSegment(const QString &path);
 
 /// The whole file. Error "store.readFailed".
 Result<QByteArray> readSegmentFile(const QString &path);

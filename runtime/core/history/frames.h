@@ -62,7 +62,8 @@ public:
     std::uint64_t fixed64();
     std::uint64_t varint();
     std::int64_t signedVarint();
-    QByteArrayView bytes(); ///< points into the payload
+    QByteArrayView bytes();                                 ///< points into the payload
+    QByteArrayView raw(std::uint64_t n) { return take(n); } ///< points into the payload
     QString text() { return QString::fromUtf8(bytes()); }
 
 private:

@@ -49,6 +49,15 @@ bool readSummary(QByteArrayView payload, SegmentSummary &summary)
 }
 } // namespace
 
+void makeStorable(SegmentRow &row)
+{
+    if (row.value.type() != ValueType::Double || std::isfinite(row.value.real()))
+        return;
+    row.value = Value();
+    if (!isBad(row.quality))
+        row.quality = Quality::BadOutOfRange;
+}
+
 void SegmentSummary::include(std::int64_t timeMs)
 {
     ++rows;
@@ -96,19 +105,16 @@ void SegmentEncoder::row(const SegmentRow &row)
         endRows();
         beginRows(m_table);
     }
-    const bool isStorable = row.value.type() != ValueType::Double || std::isfinite(row.value.real());
-    const Value value = isStorable ? row.value : Value();
-    const Quality quality = isStorable || isBad(row.quality) ? row.quality : Quality::BadOutOfRange;
     const bool hasTrigger = row.trigger >= 0;
 
     m_frames.varint(row.series);
-    m_frames.byte(static_cast<std::uint8_t>(value.type()) | (hasTrigger ? kHasTrigger : 0));
-    m_frames.byte(static_cast<std::uint8_t>(quality));
+    m_frames.byte(static_cast<std::uint8_t>(row.value.type()) | (hasTrigger ? kHasTrigger : 0));
+    m_frames.byte(static_cast<std::uint8_t>(row.quality));
     // Unsigned: the difference of two far-apart times may not fit, but it comes back by the same wrap-around.
     m_frames.signedVarint(
         static_cast<std::int64_t>(static_cast<std::uint64_t>(row.timeMs) - static_cast<std::uint64_t>(m_lastMs)));
     m_lastMs = row.timeMs;
-    writeValue(m_frames, value);
+    writeValue(m_frames, row.value);
     if (hasTrigger) {
         m_frames.varint(static_cast<std::uint64_t>(row.trigger));
         m_frames.varint(row.run);

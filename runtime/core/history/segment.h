@@ -39,6 +39,9 @@ struct SegmentRow {
     std::uint64_t run = 0;     ///< its run number
 };
 
+/// The row as it is stored: a non-finite double becomes null, with quality BadOutOfRange unless it is bad already.
+void makeStorable(SegmentRow &row);
+
 struct SegmentSummary {
     std::uint64_t rows = 0;
     std::int64_t firstMs = std::numeric_limits<std::int64_t>::max(); ///< earliest time of a row
@@ -59,7 +62,7 @@ public:
     void tables(std::uint64_t table, const SegmentTables &tables);
     /// Rows between beginRows() and endRows() go into frames of about 256 kB.
     void beginRows(std::uint64_t table);
-    /// A non-finite double is stored as null, with quality BadOutOfRange unless it is bad already.
+    /// The row is storable.
     void row(const SegmentRow &row);
     void endRows();
     void summary(const SegmentSummary &summary);

@@ -16,7 +16,7 @@ public:
         std::atomic<bool> isAway{false};
     };
     explicit FakeStore(Log &log) : m_log(log) {}
-    Result<void> open(const QJsonObject &, const QString &, const QList<Series> &, const QList<QString> &) override
+    Result<void> open(const StoreOpening &) override
     {
         if (m_log.isAway)
             return Error{QStringLiteral("store.away"), QStringLiteral("no such disk")};
@@ -34,10 +34,7 @@ public:
         ++m_log.syncs;
         return {};
     }
-    Result<void> query(const QString &, WallTime, WallTime, const std::function<bool(const HistoryRow &)> &) override
-    {
-        return {};
-    }
+    std::unique_ptr<HistoryReader> reader() override { return nullptr; }
     StoreStatistics statistics() const override { return {.rows = m_log.rows, .lost = 0, .bytes = 0}; }
     void close() override { ++m_log.closes; }
 

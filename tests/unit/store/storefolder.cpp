@@ -24,7 +24,7 @@ std::vector<HistoryRow> numbers(int first, int count, PointHandle point)
 std::vector<HistoryRow> all(EmbeddedStore &store, const QString &id, WallTime from, WallTime to)
 {
     std::vector<HistoryRow> rows;
-    const auto read = store.query(id, from, to, [&](const HistoryRow &r) {
+    const auto read = store.reader()->query(id, from, to, [&](const HistoryRow &r) {
         rows.push_back(r);
         return true;
     });
@@ -66,8 +66,11 @@ void StoreFolder::renew()
 
 Result<void> StoreFolder::open(EmbeddedStore &store, int segmentMb, int quotaMb)
 {
-    return store.open({{QStringLiteral("segmentMb"), segmentMb}, {QStringLiteral("quotaMb"), quotaMb}}, m_folder,
-                      kSeries, kTriggers);
+    return store.open({{{QStringLiteral("segmentMb"), segmentMb}, {QStringLiteral("quotaMb"), quotaMb}},
+                       m_folder,
+                       kSeries,
+                       kTriggers,
+                       "Europe/Vienna"});
 }
 
 QString StoreFolder::path(int number) const

@@ -17,7 +17,7 @@ private Q_SLOTS:
     void init() { renew(); }
     void damagedFiles_data();
     void damagedFiles();
-    void damageInAFullSegmentIsFoundWhenRead();
+    void damageInAFullSegmentIsFoundWhenCompacted();
     void refusedBatchLeavesNoTrace();
     void goesOnAfterAFailedSync();
     void eachFailingCallIsSurvived();
@@ -98,18 +98,20 @@ void EmbeddedFaultsTest::damagedFiles()
     QCOMPARE(all(store).size(), left.size());
 }
 
-void EmbeddedFaultsTest::damageInAFullSegmentIsFoundWhenRead()
+void EmbeddedFaultsTest::damageInAFullSegmentIsFoundWhenCompacted()
 {
     EmbeddedStore store(m_clock);
     fillSegments(store);
+    store.close();
     QByteArray bytes = readFile(path(1));
     bytes[100'000] ^= 1; // in the first of the texts
     writeFile(path(1), bytes);
+    QVERIFY(open(store, 1));
+    store.settle();
     QVERIFY(areNumbers(all(store), 0, 1200));
     QCOMPARE(store.takeFaults().size(), 1);
     QCOMPARE(readFile(m_folder + QLatin1Char('/') + files("*.corrupt-*").value(0)), bytes);
     QCOMPARE(all(store, kSeries[1].id).size(), std::size_t{11});
-    QVERIFY(areNumbers(all(store), 0, 1200));
     QVERIFY(store.takeFaults().isEmpty());
 }
 
@@ -175,21 +177,25 @@ void EmbeddedFaultsTest::eachFailingCallIsSurvived()
                     taken.push_back(i);
                 static_cast<void>(store.sync());
             }
+            store.settle();
             wasHit = FaultyDisk::heal();
             QVERIFY(taken.size() >= 11);
             for (const bool isReopened : {false, true}) {
                 if (isReopened) {
                     store.close();
                     QVERIFY(open(store, 1));
+                    store.settle();
                 }
                 std::vector<int> read;
                 for (const HistoryRow &r : all(store))
                     read.push_back(static_cast<int>(r.value.int64()));
                 QCOMPARE(read, taken);
             }
-            QVERIFY(store.takeFaults().isEmpty());
+            // What could not be compacted was said once, and is compacted now.
+            QVERIFY(store.takeFaults().size() <= 1);
+            QVERIFY(files("*.gls").size() <= 1);
         }
-        QVERIFY(nth > 20);
+        QVERIFY(nth > 40);
     }
 }
 

@@ -158,8 +158,9 @@ void SegmentTest::extremesComeBack()
 void SegmentTest::nonFiniteBecomesNull()
 {
     for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
-        const auto rows = decode(encode(
-            {{0, Quality::Good, Value(bad), kTime, -1, 0}, {0, Quality::BadDeviceFailure, Value(bad), kTime, -1, 0}}));
+        std::vector<SegmentRow> rows{{0, Quality::Good, Value(bad), kTime, -1, 0},
+                                     {0, Quality::BadDeviceFailure, Value(bad), kTime, -1, 0}};
+        std::for_each(rows.begin(), rows.end(), makeStorable);
         QVERIFY(rows[0].value.isNull() && rows[1].value.isNull());
         QCOMPARE(rows[0].quality, Quality::BadOutOfRange);
         QCOMPARE(rows[1].quality, Quality::BadDeviceFailure);
