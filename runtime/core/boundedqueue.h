@@ -26,6 +26,13 @@ public:
 
     /// False, and `refused` grows by one, when the queue is full or closed.
     bool push(T item) { return insert(std::move(item), false); }
+    /// Counts an item that the producer has a bound of its own for; answers false, as push() would.
+    bool refuse()
+    {
+        const std::lock_guard lock(m_mutex);
+        ++m_refused;
+        return false;
+    }
     /// For what must not be lost (control, alarms, acknowledgements): goes in beyond the bound; such items are
     /// bounded by their own ledgers. False only when closed.
     bool pushAlways(T item) { return insert(std::move(item), true); }

@@ -153,10 +153,13 @@ void Cycle::handle(EngineEvent &event)
         m_history.stored(*stored);
         for (const std::uint64_t run : stored->runs)
             m_runs.effectEnded(run, Effect::Aggregation, stored->at, stored->error);
-        if (stored->isStored)
+        if (stored->isStored && stored->isSynced)
             m_alarms.clearSystem(SystemAlarm::HistoryLost, m_wall);
-        else
+        else if (!stored->isStored)
             m_storeError = stored->error;
+    } else if (auto *unsynced = std::get_if<RowsUnsynced>(&event)) {
+        m_history.unsynced(*unsynced);
+        m_storeError = unsynced->error;
     } else if (auto *health = std::get_if<HealthChanged>(&event)) {
         healthChanged(*health);
     } else if (auto *fault = std::get_if<StateFault>(&event)) {

@@ -56,8 +56,14 @@ struct RowsStored {
     std::size_t triggerRows = 0;
     BufferPool<std::uint64_t>::Buffer runs;
     bool isStored = true;
+    bool isSynced = true; ///< what was stored before it could be synced
     QString error;
     SteadyTime at{};
+};
+/// Rows that were stored and could not be made to survive a power cut.
+struct RowsUnsynced {
+    std::size_t rows = 0;
+    QString error;
 };
 /// Damage of the state found by the surroundings (records, files), to be raised as an alarm.
 struct StateFault {
@@ -67,7 +73,7 @@ struct StateFault {
 struct DrainRequested {};
 
 using EngineEvent = std::variant<SamplesArrived, WriteFinished, HealthChanged, ScriptFinished, RecordsCommitted,
-                                 MessageEnded, RowsStored, StateFault, DrainRequested>;
+                                 MessageEnded, RowsStored, RowsUnsynced, StateFault, DrainRequested>;
 using EngineInbox = BoundedQueue<EngineEvent>;
 
 } // namespace gridloom

@@ -134,4 +134,10 @@ void History::stored(const RowsStored &event)
     }
 }
 
+void History::unsynced(const RowsUnsynced &event)
+{
+    m_account.rows -= event.rows;
+    m_account.lost += event.rows;
+}
+
 } // namespace gridloom

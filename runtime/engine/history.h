@@ -17,7 +17,7 @@ struct StoreAccount {
     std::uint64_t rows = 0;            ///< handed to the operating system by the store
     std::uint64_t aggregationRows = 0; ///< of these: rows that triggers wrote
     std::uint64_t skippedByPolicy = 0;
-    std::uint64_t lost = 0; ///< refused by a full queue or by the disk
+    std::uint64_t lost = 0; ///< refused by a full queue or by the disk, or not known to survive a power cut
     std::uint64_t pending = 0;
     bool addsUp() const { return samplesOffered == rows + skippedByPolicy + lost + pending; }
 };
@@ -43,6 +43,8 @@ public:
     std::optional<SteadyTime> nextFlush() const;
     /// The store's answer.
     void stored(const RowsStored &event);
+    /// Rows counted as stored count as lost.
+    void unsynced(const RowsUnsynced &event);
 
     const StoreAccount &account() const { return m_account; }
 

@@ -3,8 +3,6 @@
 
 #include "core/json.h"
 
-#include <cstdio>
-
 namespace gridloom {
 
 namespace {
@@ -47,24 +45,6 @@ QByteArray withoutId(const QByteArray &object)
     return object;
 }
 } // namespace
-
-QByteArray utcText(WallTime t)
-{
-    const auto day = std::chrono::floor<std::chrono::days>(t);
-    const std::chrono::year_month_day date(day);
-    const std::chrono::hh_mm_ss time(t - day);
-    char buffer[64];
-    int n = std::snprintf(buffer, sizeof buffer, "%04d-%02u-%02uT%02d:%02d:%02d", static_cast<int>(date.year()),
-                          static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                          static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
-                          static_cast<int>(time.seconds().count()));
-    if (const auto us = time.subseconds().count(); us != 0) {
-        n += std::snprintf(buffer + n, sizeof buffer - static_cast<std::size_t>(n), ".%06d", static_cast<int>(us));
-        while (buffer[n - 1] == '0')
-            --n;
-    }
-    return QByteArray(buffer, n) + 'Z';
-}
 
 QByteArray scriptPayload(std::uint64_t id, QByteArray payload)
 {

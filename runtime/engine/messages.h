@@ -3,14 +3,12 @@
 #pragma once
 
 #include "core/processimage.h"
+#include "core/timetext.h"
 #include "engine/alarmboard.h"
 
 #include <QByteArray>
 
 namespace gridloom {
-
-/// RFC 3339 in UTC with the shortest fraction of a second: "2026-08-01T00:00:00.25Z".
-QByteArray utcText(WallTime t);
 
 /// A script's payload with our id put in: {"id":N,...members} for an object, {"id":N,"value":payload} for anything else.
 /// A member "id" of the script's own is replaced. `payload` is JSON without white space, as scripts' payloads are.

@@ -62,6 +62,19 @@ StoreStatistics StoreRunner::statistics() const
     return m_statistics;
 }
 
+bool StoreRunner::append(Batch batch)
+{
+    const std::size_t rows = batch.rows.size();
+    // One batch may go beyond the bound: the engine alone pushes, so that it is no more than one.
+    if (m_waitingRows.load(std::memory_order_relaxed) >= kMostRows)
+        return m_queue.refuse();
+    m_waitingRows.fetch_add(rows, std::memory_order_relaxed);
+    if (m_queue.push(std::move(batch)))
+        return true;
+    m_waitingRows.fetch_sub(rows, std::memory_order_relaxed);
+    return false;
+}
+
 void StoreRunner::run()
 {
     ::pthread_setname_np(::pthread_self(), "store");
@@ -76,13 +89,7 @@ void StoreRunner::run()
         const bool isLast = m_queue.isClosed() && m_queue.size() == 0;
         const auto now = std::chrono::steady_clock::now();
         if (now >= nextSync || isLast) {
-            if (m_hasUnsynced) {
-                const Result<void> synced = m_store->sync();
-                if (synced)
-                    m_hasUnsynced = false;
-                else
-                    qCWarning(lcStore).noquote() << synced.error().message;
-            }
+            syncStore();
             nextSync = now + kSyncPeriod;
         }
         for (const QString &fault : m_store->takeFaults())
@@ -98,8 +105,24 @@ void StoreRunner::run()
         m_store->close();
 }
 
+// What could not be synced may not survive a power cut: it counts as lost, and the engine is told once for each second.
+void StoreRunner::syncStore()
+{
+    if (m_unsyncedRows == 0)
+        return;
+    const Result<void> synced = m_store->sync();
+    if (!synced) {
+        if (m_isSyncing)
+            qCWarning(lcStore).noquote() << synced.error().message;
+        m_inbox.pushAlways(RowsUnsynced{m_unsyncedRows, synced.error().message});
+    }
+    m_isSyncing = synced.ok();
+    m_unsyncedRows = 0;
+}
+
 void StoreRunner::appendBatch(Batch &batch)
 {
+    m_waitingRows.fetch_sub(batch.rows.size(), std::memory_order_relaxed);
     const Result<void> opened = openStore();
     const Result<void> appended = opened ? m_store->append(*batch.rows) : opened;
     RowsStored event;
@@ -107,8 +130,9 @@ void StoreRunner::appendBatch(Batch &batch)
     event.runs = std::move(batch.runs);
     event.triggerRows = event.runs.size();
     event.isStored = appended.ok();
+    event.isSynced = m_isSyncing;
     if (appended)
-        m_hasUnsynced = true;
+        m_unsyncedRows += event.rows;
     else
         event.error = appended.error().message;
     event.at = m_clock.steadyNow();

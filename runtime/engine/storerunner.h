@@ -19,8 +19,9 @@ public:
         BufferPool<HistoryRow>::Buffer rows;
         BufferPool<std::uint64_t>::Buffer runs; ///< trigger runs that wrote rows of it
     };
-    /// Most batches that wait.
-    static constexpr std::size_t kCapacity = 4096;
+    /// Most batches that wait, and most rows in them: about 11 MB without texts.
+    static constexpr std::size_t kMostBatches = 4'096;
+    static constexpr std::size_t kMostRows = 200'000;
 
     StoreRunner(std::unique_ptr<Store> store, EngineInbox &inbox, const Clock &clock);
     ~StoreRunner();
@@ -29,7 +30,7 @@ public:
     /// rows are answered as lost, with the reason, and it is tried again every few seconds.
     void start(StoreOpening opening);
     /// Engine thread. False when the queue is full: the batch is lost.
-    bool append(Batch batch) { return m_queue.push(std::move(batch)); }
+    bool append(Batch batch);
     /// Appends what waits, syncs, closes. Idempotent.
     void stop();
     StoreStatistics statistics() const; ///< any thread
@@ -41,11 +42,13 @@ private:
     void run();
     Result<void> openStore();
     void appendBatch(Batch &batch);
+    void syncStore();
 
     std::unique_ptr<Store> m_store;
     EngineInbox &m_inbox;
     const Clock &m_clock;
-    BoundedQueue<Batch> m_queue{kCapacity};
+    BoundedQueue<Batch> m_queue{kMostBatches};
+    std::atomic<std::size_t> m_waitingRows{0};
     std::thread m_thread;
     mutable std::mutex m_statisticsMutex;
     StoreStatistics m_statistics;
@@ -54,7 +57,8 @@ private:
     bool m_isOpen = false;
     std::chrono::steady_clock::time_point m_nextOpening{};
     Error m_openingError;
-    bool m_hasUnsynced = false;
+    std::size_t m_unsyncedRows = 0;
+    bool m_isSyncing = true; ///< the last sync went well
 };
 
 } // namespace gridloom

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/history/bucket.h"
+#include "core/result.h"
 #include "sdk/historyrow.h"
 
 #include <functional>

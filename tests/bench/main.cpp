@@ -26,6 +26,7 @@ constexpr MicroBench kBenches[] = {
     {"acquire", benchAcquire, "Modbus TCP from decode to store, and 100,000 points at 1 s"},
     {"allocations", benchAllocations, "allocations of each thread of gridloomd under the load of S6"},
     {"points", benchPoints, "memory of a point and time of a start, with 100,000 points"},
+    {"store", benchStore, "the embedded store: appending, reading meanwhile, bytes of a sample on disk"},
     {"triggers", benchTriggers, "evaluations of scripts, and runs with all four effects"},
 };
 

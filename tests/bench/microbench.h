@@ -30,6 +30,7 @@ struct MicroBenchResult {
 Result<MicroBenchResult> benchAcquire(const MicroBenchOptions &options);
 Result<MicroBenchResult> benchAllocations(const MicroBenchOptions &options);
 Result<MicroBenchResult> benchPoints(const MicroBenchOptions &options);
+Result<MicroBenchResult> benchStore(const MicroBenchOptions &options);
 Result<MicroBenchResult> benchTriggers(const MicroBenchOptions &options);
 
 } // namespace gridloom

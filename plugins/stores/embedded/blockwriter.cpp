@@ -309,10 +309,9 @@ Result<void> BlockWriter::shrink(std::int64_t bytes)
             .constData());
 }
 
-Result<void> BlockWriter::checkpoint()
+Result<bool> BlockWriter::checkpoint()
 {
-    const auto done = m_database.checkpoint();
-    return done ? Result<void>() : Result<void>(done.error());
+    return m_database.checkpoint();
 }
 
 Result<BlockWriter::Size> BlockWriter::size() const

@@ -47,7 +47,8 @@ public:
 
     /// Gives at most so many free bytes back to the file system.
     Result<void> shrink(std::int64_t bytes);
-    Result<void> checkpoint();
+    /// Moves the log into the file, synced. False: a reader keeps a part of it from being moved yet.
+    Result<bool> checkpoint();
     struct Size {
         std::int64_t fileBytes = 0, freeBytes = 0;
     };

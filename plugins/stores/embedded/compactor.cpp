@@ -20,10 +20,9 @@ namespace gridloom {
 
 namespace {
 constexpr std::chrono::seconds kOpenAgain{5};
-constexpr std::chrono::seconds kBoundsPeriod{60};
+constexpr std::chrono::seconds kLongestWait{60};
 constexpr std::uint64_t kRememberedSegments = 1'000;
 constexpr int kLowPriority = 10;
-constexpr std::int64_t kDayMs = 86'400'000;
 
 bool isSameContent(const SegmentRow &a, const SegmentRow &b)
 {
@@ -67,8 +66,8 @@ void Compactor::run()
         std::unique_lock lock(m_state->mutex);
         m_state->isIdle = m_writer.has_value();
         m_state->changed.notify_all();
-        const auto until = std::min(m_writer ? m_nextBounds : m_nextOpening,
-                                    std::chrono::steady_clock::now() + std::chrono::seconds(kBoundsPeriod));
+        const auto until =
+            std::min(m_writer ? m_nextBounds : m_nextOpening, std::chrono::steady_clock::now() + kLongestWait);
         m_state->changed.wait_until(lock, until, [this] { return m_state->isStopping || !m_state->isIdle; });
         m_state->isIdle = false;
     }
@@ -113,6 +112,10 @@ bool Compactor::openWriter()
 // Segments that a crash, or an error, left between their blocks and their removal.
 Result<void> Compactor::removeCompacted()
 {
+    // A commit whose sync failed may stand in the log nevertheless: it counts once it has reached the file.
+    const auto moved = m_writer->checkpoint();
+    if (!moved || !moved.value())
+        return moved ? Result<void>() : Result<void>(moved.error());
     const auto known = m_writer->segments();
     if (!known)
         return known.error();
@@ -125,6 +128,7 @@ Result<void> Compactor::removeCompacted()
         }
     }
     removeSegments(left);
+    measure();
     return {};
 }
 
@@ -263,8 +267,11 @@ Result<void> Compactor::flush(const Batch &batch)
     if (done)
         done = writeGroup(batch);
     m_reader.reset();
-    if (done)
-        done = m_writer->checkpoint();
+    if (done) {
+        removeSegments(batch.segments);
+        if (const auto moved = m_writer->checkpoint(); !moved)
+            done = moved.error();
+    }
     if (!done) {
         if (m_writer)
             m_writer->abandonGroup();
@@ -272,7 +279,6 @@ Result<void> Compactor::flush(const Batch &batch)
             failed(done.error(), QStringLiteral("history cannot be written as blocks"));
         return done;
     }
-    removeSegments(batch.segments);
     measure();
     const std::lock_guard lock(m_state->mutex);
     m_state->isCompactorFailing = false;
@@ -403,15 +409,19 @@ void Compactor::removeSegments(std::span<const std::uint64_t> segments)
     {
         const std::lock_guard lock(m_state->mutex);
         for (const std::uint64_t number : segments) {
-            const auto segment = m_state->segments.find(number);
-            if (segment == m_state->segments.end())
+            if (const auto segment = m_state->segments.find(number); segment != m_state->segments.end()) {
+                segment->second.isWaiting = false;
+                segment->second.isCompacted = true;
+            }
+        }
+        // The highest number stays taken, so that no other file is ever given it.
+        for (auto segment = m_state->segments.begin(); segment != m_state->segments.end();) {
+            if (!segment->second.isCompacted || std::next(segment) == m_state->segments.end()) {
+                ++segment;
                 continue;
-            segment->second.isWaiting = false;
-            // The highest number stays taken, so that no other file is ever given it.
-            if (std::next(segment) == m_state->segments.end())
-                continue;
-            paths.push_back(m_state->segmentPath(number));
-            m_state->segments.erase(segment);
+            }
+            paths.push_back(m_state->segmentPath(segment->first));
+            segment = m_state->segments.erase(segment);
         }
         least = m_state->segments.empty() ? 0 : m_state->segments.begin()->first;
     }
@@ -419,104 +429,6 @@ void Compactor::removeSegments(std::span<const std::uint64_t> segments)
         QFile::remove(path);
     if (least > kRememberedSegments)
         static_cast<void>(m_writer->forgetSegments(least - kRememberedSegments));
-}
-
-bool Compactor::setAsideDamaged()
-{
-    std::vector<BlockRef> damaged;
-    {
-        const std::lock_guard lock(m_state->mutex);
-        damaged = std::exchange(m_state->damaged, {});
-    }
-    for (const BlockRef &ref : damaged) {
-        if (const auto done = m_writer->setAside(ref.kind, ref.key); !done) {
-            failed(done.error(), QStringLiteral("a damaged block cannot be set aside"));
-            return false;
-        }
-    }
-    return !damaged.empty();
-}
-
-void Compactor::keepBounds(bool isOverQuota)
-{
-    Result<void> done;
-    if (!isOverQuota) {
-        m_nextBounds = std::chrono::steady_clock::now() + kBoundsPeriod;
-        done = keepDays();
-    }
-    if (done)
-        done = keepQuota(0);
-    if (!done)
-        failed(done.error(), QStringLiteral("old history cannot be removed"));
-    measure();
-}
-
-// At most one group of a kind a minute goes by its age: a clock that is wrong for an hour costs little.
-Result<void> Compactor::keepDays()
-{
-    const auto now = std::chrono::floor<std::chrono::milliseconds>(m_clock.wallNow()).time_since_epoch().count();
-    for (std::size_t kind = 0; kind < kBlockKinds; ++kind) {
-        std::int64_t days = 0;
-        {
-            const std::lock_guard lock(m_state->mutex);
-            days = m_state->settings.keptDays[kind];
-        }
-        if (days == 0)
-            continue;
-        const auto oldest = m_writer->oldest(static_cast<BlockKind>(kind));
-        if (!oldest)
-            return oldest.error();
-        if (!oldest.value().exists || oldest.value().lastMs >= now - days * kDayMs)
-            continue;
-        if (const auto removed = m_writer->removeOldest(static_cast<BlockKind>(kind)); !removed)
-            return removed.error();
-    }
-    return {};
-}
-
-// The oldest rows go first; where there are none left, the finest roll-ups. Room is made before it is needed: for the
-// segment to come, and for what is about to be written, which lies in the log and in the file for a moment.
-Result<void> Compactor::keepQuota(std::int64_t coming)
-{
-    std::int64_t limit = 0;
-    {
-        const std::lock_guard lock(m_state->mutex);
-        limit = m_state->settings.quotaBytes - m_state->segmentBytes() - m_state->settings.segmentBytes - coming;
-    }
-    bool hasRemoved = false;
-    for (std::size_t kind = 0;;) {
-        const auto size = m_writer->size();
-        if (!size)
-            return size.error();
-        const auto [file, free] = size.value();
-        if (file + std::max<std::int64_t>(0, coming - free) <= limit)
-            break;
-        // Free pages beyond what is coming can go back; else more must be freed.
-        if (free > coming) {
-            if (const auto shrunk = m_writer->shrink(std::min(free - coming, file - limit)); !shrunk)
-                return shrunk;
-            hasRemoved = true;
-            if (const auto now = m_writer->size(); now && now.value().fileBytes < file)
-                continue;
-        }
-        const auto removed = m_writer->removeOldest(static_cast<BlockKind>(kind));
-        if (!removed)
-            return removed.error();
-        hasRemoved = true;
-        if (!removed.value() && ++kind == kBlockKinds)
-            break;
-    }
-    return hasRemoved ? m_writer->checkpoint() : Result<void>();
-}
-
-void Compactor::measure()
-{
-    std::int64_t bytes = 0;
-    for (const char *suffix : {"", "-wal", "-shm"})
-        bytes +=
-            QFileInfo(m_state->folder + QLatin1Char('/') + QLatin1String(kBlocksFile) + QLatin1String(suffix)).size();
-    const std::lock_guard lock(m_state->mutex);
-    m_state->databaseBytes = bytes;
 }
 
 } // namespace gridloom

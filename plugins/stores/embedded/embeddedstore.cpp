@@ -34,6 +34,12 @@ StoreSettings settingsOf(const QJsonObject &params)
         std::min(number("memoryMb", 8) * kMegabyte * 3 / 4, settings.quotaBytes / kQuotaShare));
     settings.keptDays = {number("retentionDays", 0), number("minuteDays", 0), number("quarterHourDays", 0),
                          number("hourDays", 0), number("dayDays", 0)};
+    // Coarser history outlives finer: 0 is for ever.
+    for (std::size_t kind = 1; kind < kBlockKinds; ++kind) {
+        const std::int64_t finer = settings.keptDays[kind - 1];
+        if (finer == 0 || (settings.keptDays[kind] > 0 && settings.keptDays[kind] < finer))
+            settings.keptDays[kind] = finer;
+    }
     return settings;
 }
 } // namespace
@@ -101,7 +107,7 @@ Result<void> EmbeddedStore::openFolder(const QString &folder)
         } else if (state.value().bytes == 0) {
             continue;
         }
-        m_state->segments[number] = {state.value().bytes, state.value().summary, true};
+        m_state->segments[number] = {state.value().bytes, state.value().summary, false, true};
     }
     // No number is given to a second file: the blocks say which segments they have taken in.
     if (const auto blocks = BlockReader::open(folder + QLatin1Char('/') + QLatin1String(kBlocksFile))) {
@@ -233,7 +239,7 @@ Result<void> EmbeddedStore::beginSegment()
     ++m_number;
     {
         const std::lock_guard lock(m_state->mutex);
-        m_state->segments[m_number] = {m_file.size(), {}, false};
+        m_state->segments[m_number] = {m_file.size(), {}};
         m_state->activeSegments.push_back(m_number);
     }
     keepQuota();
@@ -324,8 +330,10 @@ std::unique_ptr<HistoryReader> EmbeddedStore::reader()
 StoreStatistics EmbeddedStore::statistics() const
 {
     const std::lock_guard lock(m_state->mutex);
-    const auto segments = static_cast<std::uint64_t>(m_state->segmentBytes());
-    return {m_rows, m_lost, segments + static_cast<std::uint64_t>(m_state->databaseBytes), segments};
+    std::uint64_t waiting = m_state->active->rows() + (m_state->sealed ? m_state->sealed->table->rows() : 0);
+    for (const auto &[number, segment] : m_state->segments)
+        waiting += segment.isWaiting ? segment.summary.rows : 0;
+    return {m_rows, m_lost, static_cast<std::uint64_t>(m_state->segmentBytes() + m_state->databaseBytes), waiting};
 }
 
 QStringList EmbeddedStore::takeFaults()
@@ -354,6 +362,7 @@ void EmbeddedStore::close()
     m_areTablesWritten = false;
     const std::lock_guard lock(m_state->mutex);
     m_state->isOpen = false;
+    m_state->isCompactorFailing = false;
     m_state->folder.clear();
     m_state->segments.clear();
     m_state->active = std::make_shared<MemoryTable>();

@@ -46,7 +46,8 @@ struct StoreState {
     struct Segment {
         qint64 bytes = 0;
         SegmentSummary summary;
-        bool isWaiting = false; ///< its rows are neither in memory nor in blocks: read the file
+        bool isCompacted = false; ///< its rows are in blocks
+        bool isWaiting = false;   ///< its rows are neither in memory nor in blocks: read the file
     };
     /// Rows on their way into blocks.
     struct Sealed {

@@ -12,7 +12,7 @@
 namespace gridloom {
 
 namespace {
-constexpr std::size_t kGroup = 64;
+constexpr std::size_t kGroup = 128;
 constexpr std::uint8_t kRuns = 0x80; // flag: runs of equal values are one each
 
 // How integers are packed: differences of order 0, 1 or 2; or all are the same.

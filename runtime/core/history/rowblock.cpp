@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint8_t kRowsKind = 1;
 constexpr qsizetype kCrcSize = 4;
 constexpr std::uint64_t kMostCount = 1U << 20U; // of any block; more is damage
-constexpr std::size_t kMostBlockBytes = 4'050;  // four of them fit a page of 16 kB
-constexpr std::size_t kGoodBlockBytes = 3'900;
+constexpr std::size_t kMostBlockBytes = 4'056;  // four of them fit a page of 16 kB
+constexpr std::size_t kGoodBlockBytes = 4'030;
 constexpr std::uint8_t kHasTrigger = 0x80;
 constexpr std::uint8_t kTypeMask = 0x7F;
 

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/outside.h"
 
-#include "core/history/segment.h"
+#include "historyio/historyfolder.h"
 #include "tools/procs/childprocess.h"
 
-#include <QDir>
-#include <QFile>
 #include <QJsonDocument>
 #include <QJsonObject>
 
 #include <sqlite3.h>
-
-#include <unordered_set>
 
 namespace gridloom {
 
@@ -24,41 +20,19 @@ Error storeError(const QString &message)
     return {QStringLiteral("bench.store"), message};
 }
 
-Result<void> countSegment(const QString &path, StoreCount &count, std::unordered_set<std::uint64_t> &runs)
-{
-    QFile file(path);
-    if (!file.open(QIODevice::ReadOnly))
-        return storeError(QStringLiteral("%1 cannot be read: %2").arg(path, file.errorString()));
-    const QByteArray bytes = file.readAll();
-    SegmentReader reader(bytes);
-    for (auto item = reader.next(); item != SegmentReader::Item::End; item = reader.next()) {
-        if (item != SegmentReader::Item::Row)
-            continue;
-        ++count.rows;
-        if (reader.row().trigger >= 0) {
-            ++count.triggerRows;
-            runs.insert(reader.row().run);
-        }
-    }
-    if (reader.firstDamage() >= 0)
-        return storeError(QStringLiteral("%1 is damaged at byte %2").arg(path).arg(reader.firstDamage()));
-    return {};
-}
-
 } // namespace
 
 Result<StoreCount> countStoreRows(const QString &storeFolder)
 {
-    const QDir folder(storeFolder);
-    if (!folder.exists())
-        return storeError(QStringLiteral("%1 is not there; name the folder of an embedded store").arg(storeFolder));
-    StoreCount count;
-    std::unordered_set<std::uint64_t> runs;
-    for (const QString &name : folder.entryList({QStringLiteral("*.gls")}, QDir::Files, QDir::Name))
-        if (const auto counted = countSegment(folder.filePath(name), count, runs); !counted)
-            return counted.error();
-    count.triggerRuns = runs.size();
-    return count;
+    const auto folder = HistoryFolder::open(storeFolder);
+    if (!folder)
+        return storeError(folder.error().message);
+    const auto count = folder.value()->count();
+    if (!count)
+        return storeError(count.error().message);
+    if (!folder.value()->damage().isEmpty())
+        return storeError(folder.value()->damage().join(QStringLiteral("; ")));
+    return StoreCount{count.value().rows, count.value().triggerRows, count.value().triggerRuns};
 }
 
 Result<StoreCount> countStoreRowsApart(const QString &program, const QString &storeFolder)

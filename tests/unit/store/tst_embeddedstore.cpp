@@ -160,7 +160,7 @@ void EmbeddedStoreTest::quotaRemovesTheOldest()
         return sum;
     };
     std::mt19937 random(9);
-    for (int i = 0; i < 400; ++i) {
+    for (int i = 0; i < 250; ++i) {
         QByteArray text(100'000, '\0');
         std::generate(text.begin(), text.end(), [&] { return static_cast<char>('a' + random() % 26); });
         QVERIFY(store.append(numbers(i, 1)));
@@ -173,14 +173,14 @@ void EmbeddedStoreTest::quotaRemovesTheOldest()
     }
     const auto left = all(store);
     QVERIFY2(left.size() >= 80 && left.size() < 160, qPrintable(QString::number(left.size())));
-    QVERIFY(areNumbers(left, 400 - static_cast<int>(left.size()),
+    QVERIFY(areNumbers(left, 250 - static_cast<int>(left.size()),
                        static_cast<int>(left.size()))); // the newest, without gap
-    QCOMPARE(store.statistics().rows, std::uint64_t{800});
+    QCOMPARE(store.statistics().rows, std::uint64_t{500});
     // A lower quota is kept as well.
     QVERIFY(open(store, 1, 8));
     store.settle();
     QVERIFY2(onDisk() <= 8'000'000, qPrintable(QString::number(onDisk())));
-    QVERIFY(all(store).back().value == Value(399));
+    QVERIFY(all(store).back().value == Value(249));
     QVERIFY(store.takeFaults().isEmpty());
 }
 
