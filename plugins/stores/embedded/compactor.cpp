@@ -64,12 +64,13 @@ void Compactor::run()
         if (work())
             continue;
         std::unique_lock lock(m_state->mutex);
-        m_state->isIdle = m_writer.has_value();
+        m_state->isIdle = m_writer.has_value() && !m_state->isWoken;
         m_state->changed.notify_all();
         const auto until =
             std::min(m_writer ? m_nextBounds : m_nextOpening, std::chrono::steady_clock::now() + kLongestWait);
-        m_state->changed.wait_until(lock, until, [this] { return m_state->isStopping || !m_state->isIdle; });
+        m_state->changed.wait_until(lock, until, [this] { return m_state->isStopping || m_state->isWoken; });
         m_state->isIdle = false;
+        m_state->isWoken = false;
     }
 }
 

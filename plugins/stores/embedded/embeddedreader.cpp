@@ -133,16 +133,17 @@ void EmbeddedReader::end()
 
 void EmbeddedReader::reportDamage(const BlockRef &ref)
 {
-    {
-        const std::lock_guard lock(m_state->mutex);
-        m_state->damaged.push_back(ref);
-        m_state->isIdle = false;
-        m_state->faults << QStringLiteral("%1/%2: a block of %3 entries is damaged; it is kept in its table "
-                                          "damaged_blocks.")
-                               .arg(m_state->folder, QLatin1String(kBlocksFile))
-                               .arg(ref.count);
+    const std::lock_guard lock(m_state->mutex);
+    for (const BlockRef &known : m_state->damaged) {
+        if (known.kind == ref.kind && known.key == ref.key)
+            return;
     }
-    m_state->changed.notify_all();
+    m_state->damaged.push_back(ref);
+    m_state->faults << QStringLiteral("%1/%2: a block of %3 entries is damaged; it is kept in its table "
+                                      "damaged_blocks.")
+                           .arg(m_state->folder, QLatin1String(kBlocksFile))
+                           .arg(ref.count);
+    m_state->wakeCompactor();
 }
 
 Result<void> EmbeddedReader::loadBlock(const BlockRef &ref, const Recent &recent, std::uint32_t place,

@@ -267,21 +267,18 @@ void EmbeddedStore::seal()
 {
     if (m_file.isOpen())
         endSegment();
-    {
-        const std::lock_guard lock(m_state->mutex);
-        if (!m_state->sealed) {
-            m_state->sealed = StoreState::Sealed{m_state->active, m_state->activeSegments};
-        } else {
-            for (const std::uint64_t number : m_state->activeSegments) {
-                if (const auto segment = m_state->segments.find(number); segment != m_state->segments.end())
-                    segment->second.isWaiting = true;
-            }
+    const std::lock_guard lock(m_state->mutex);
+    if (!m_state->sealed) {
+        m_state->sealed = StoreState::Sealed{m_state->active, m_state->activeSegments};
+    } else {
+        for (const std::uint64_t number : m_state->activeSegments) {
+            if (const auto segment = m_state->segments.find(number); segment != m_state->segments.end())
+                segment->second.isWaiting = true;
         }
-        m_state->active = std::make_shared<MemoryTable>();
-        m_state->activeSegments.clear();
-        m_state->isIdle = false;
     }
-    m_state->changed.notify_all();
+    m_state->active = std::make_shared<MemoryTable>();
+    m_state->activeSegments.clear();
+    m_state->wakeCompactor();
 }
 
 // The compactor makes room: the oldest blocks go first. Where it cannot write, or there is little else, the oldest
@@ -301,9 +298,9 @@ void EmbeddedStore::keepQuota()
             paths.push_back(m_state->segmentPath(oldest->first));
             m_state->segments.erase(oldest);
         }
-        m_state->isIdle = m_state->isIdle && !m_state->isOverQuota;
+        if (m_state->isOverQuota)
+            m_state->wakeCompactor();
     }
-    m_state->changed.notify_all();
     for (const QString &path : paths)
         QFile::remove(path);
 }
@@ -347,8 +344,7 @@ void EmbeddedStore::settle()
     if (m_state->active->rows() > 0)
         seal();
     std::unique_lock lock(m_state->mutex);
-    m_state->isIdle = false;
-    m_state->changed.notify_all();
+    m_state->wakeCompactor();
     m_state->changed.wait(lock, [this] { return m_state->isIdle || m_state->isCompactorFailing; });
 }
 

@@ -76,10 +76,18 @@ struct StoreState {
     std::int64_t databaseBytes = 0;  ///< of history.db and its log
     bool isCompactorFailing = false; ///< it cannot write; segments wait meanwhile
     bool isOverQuota = false;        ///< the compactor should remove what is oldest
+    bool isWoken = false;            ///< the compactor has not looked since
     bool isIdle = false;             ///< the compactor found nothing to do
     std::vector<BlockRef> damaged;   ///< found by readers, for the compactor to set aside
     QStringList faults;
 
+    /// Under the mutex: the compactor looks again whether there is something to do.
+    void wakeCompactor()
+    {
+        isIdle = false;
+        isWoken = true;
+        changed.notify_all();
+    }
     QString segmentPath(std::uint64_t number) const;
     qint64 segmentBytes() const;
 };
