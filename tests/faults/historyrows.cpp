@@ -17,14 +17,15 @@ QMap<QString, std::vector<HistoryRow>> historyRows(const QString &stateDir, cons
     QList<Series> all;
     for (const QString &id : series)
         all.append({id, id, {}});
-    if (const auto opened = store->open({}, stateDir + QStringLiteral("/history"), all, {}); !opened) {
+    if (const auto opened = store->open({{}, stateDir + QStringLiteral("/history"), all, {}, {}}); !opened) {
         why = opened.error().message;
         return {};
     }
+    const auto reader = store->reader();
     QMap<QString, std::vector<HistoryRow>> rows;
     for (const QString &id : series) {
         const auto read =
-            store->query(id, WallTime{}, WallTime{std::chrono::hours(24 * 36'500)}, [&](const HistoryRow &row) {
+            reader->query(id, WallTime{}, WallTime{std::chrono::hours(24 * 36'500)}, [&](const HistoryRow &row) {
                 rows[id].push_back(row);
                 return true;
             });
