@@ -12,12 +12,21 @@ namespace {
 Q_LOGGING_CATEGORY(lcDaemon, "gridloom.daemon")
 // An orderly stop ends within 10 s: what is not confirmed by then stays in flight in the account, and in the outbox.
 constexpr std::chrono::milliseconds kDrainLimit{5'000};
+constexpr std::chrono::seconds kLowWearCheckpoint{60};
+
+RecordsOptions recordsOptions(int durableCommitMs)
+{
+    RecordsOptions options;
+    options.durableCommit = std::chrono::milliseconds(durableCommitMs);
+    if (durableCommitMs > 0)
+        options.checkpointPeriod = kLowWearCheckpoint;
+    return options;
+}
 } // namespace
 
 Supervisor::Supervisor(Options options, std::shared_ptr<const Design> design, std::unique_ptr<const Clock> clock)
     : m_options(std::move(options)), m_design(std::move(design)), m_clock(std::move(clock)),
-      m_records({.durableCommit = std::chrono::milliseconds(m_options.durableCommitMs)}, *m_clock),
-      m_wakeUp([this] { takeSnapshots(); })
+      m_records(recordsOptions(m_options.durableCommitMs), *m_clock), m_wakeUp([this] { takeSnapshots(); })
 {
     m_snapshots.setWakeUp([this] { m_wakeUp.notify(); });
     m_drainLimit.setSingleShot(true);
@@ -41,6 +50,7 @@ Result<void> Supervisor::start()
     Engine::Options options;
     options.pluginDir = m_options.pluginDir;
     options.stateDir = m_options.stateDir;
+    options.checkpointPeriod = recordsOptions(m_options.durableCommitMs).checkpointPeriod;
     options.publish = [this](EngineSnapshot snapshot) { m_snapshots.push(std::move(snapshot)); };
     for (const QString &name : m_options.statusPoints) {
         const PointHandle point = m_design->pointByName.value(name.toUtf8());
@@ -49,11 +59,18 @@ Result<void> Supervisor::start()
                          QStringLiteral("--status-points names \"%1\", which the design does not have.").arg(name)};
         options.watched.push_back(point);
     }
+    const std::optional<DeploymentRecord> lastDeployment = m_records.lastDeployment();
     m_engine = std::make_unique<Engine>(m_design, *m_clock, m_records, std::move(options));
     Result<void> started = m_engine->start();
-    if (!started)
+    if (!started) {
         m_records.close(); // it reports to the engine, which goes first
-    return started;
+        return started;
+    }
+    const QString revision = QString::fromLatin1(m_design->revision);
+    if (!lastDeployment || lastDeployment->revision != revision)
+        m_engine->append(
+            DeploymentRecord{m_clock->wallNow(), revision, QStringLiteral("Applied"), QStringLiteral("start"), {}});
+    return {};
 }
 
 void Supervisor::stop()

@@ -24,8 +24,8 @@ std::vector<AlarmDefinition> systemDefinitions(int firstIndex)
 }
 } // namespace
 
-AlarmBoard::AlarmBoard(const Design &design, Records &records, Changed changed)
-    : m_records(records), m_changed(std::move(changed)),
+AlarmBoard::AlarmBoard(const Design &design, Records &records, StateJournal &journal, Changed changed)
+    : m_records(records), m_journal(journal), m_changed(std::move(changed)),
       m_systemDefinitions(systemDefinitions(static_cast<int>(design.alarmList.size())))
 {
     std::vector<std::pair<PointHandle, int>> alarmsOf;
@@ -47,6 +47,57 @@ AlarmBoard::AlarmBoard(const Design &design, Records &records, Changed changed)
                                   QStringLiteral("system.") + definition.name,
                                   {},
                                   0});
+    for (Entry &entry : m_entries)
+        entry.stateKey = alarmStateKey(entry.id);
+    restore();
+}
+
+// Its transitions are durable and say what an alarm is in; the journal adds what they do not say.
+void AlarmBoard::restore()
+{
+    const std::map<QString, QByteArray> states = m_records.states();
+    std::map<QString, AlarmTransition> open;
+    for (AlarmTransition &transition : m_records.openAlarms())
+        open[transition.alarmId] = std::move(transition);
+    for (Entry &entry : m_entries) {
+        const auto state = states.find(entry.stateKey);
+        const QByteArray saved = state == states.end() ? QByteArray() : state->second;
+        const auto last = open.find(entry.id);
+        if (last == open.end()) {
+            entry.alarm.restore(AlarmState::Normal, std::nullopt, saved);
+            continue;
+        }
+        entry.alarm.restore(alarmStateNamed(last->second.to).value_or(AlarmState::Normal), last->second.time, saved);
+        entry.text = last->second.text;
+        open.erase(last);
+    }
+    for (auto &[id, transition] : open)
+        m_gone.push_back(std::move(transition));
+}
+
+void AlarmBoard::start(WallTime wall)
+{
+    for (AlarmTransition &transition : m_gone) {
+        transition.from = std::exchange(transition.to, alarmStateName(AlarmState::Normal));
+        transition.time = wall;
+        transition.text = QStringLiteral("The alarm is no longer in the design.");
+        m_ledger.offer();
+        m_waiting.push_back({m_records.append(transition), 0, true});
+    }
+    m_gone.clear();
+    clearSystem(SystemAlarm::TriggerDisabled, wall);
+    clearSystem(SystemAlarm::StateDamaged, wall);
+    std::vector<QString> keys;
+    for (const Entry &entry : m_entries)
+        keys.push_back(entry.stateKey);
+    m_journal.removeOthers(QStringLiteral("alarm/"), std::move(keys));
+}
+
+void AlarmBoard::save(std::size_t alarm, SteadyTime now)
+{
+    m_buffer.resize(0); // keeps its memory
+    m_entries[alarm].alarm.save(m_buffer, now);
+    m_journal.write(m_entries[alarm].stateKey, m_buffer);
 }
 
 void AlarmBoard::pointSampled(PointHandle point, const ImageSlot &slot, SteadyTime now, WallTime wall)

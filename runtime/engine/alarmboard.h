@@ -7,6 +7,7 @@
 #include "core/ledger.h"
 #include "core/processimage.h"
 #include "engine/listsbypoint.h"
+#include "engine/statejournal.h"
 #include "sdk/records.h"
 
 #include <deque>
@@ -29,12 +30,17 @@ public:
         QString name; ///< "set.alarm"
         QString text;
         RecordNumber lastRecord = 0; ///< of its newest transition
+        QString stateKey{};          ///< in the StateJournal
     };
     /// Told of each transition, after it was appended to the journal.
     using Changed = std::function<void(const Entry &, const AlarmTransition &)>;
 
-    /// `design` and `records` outlive the board.
-    AlarmBoard(const Design &design, Records &records, Changed changed);
+    /// Goes on with the alarms that earlier runs left open. `design`, `records` and `journal` outlive the board.
+    AlarmBoard(const Design &design, Records &records, StateJournal &journal, Changed changed);
+
+    /// Ends what was left open and cannot hold any more: alarms that have left the design, and those of the system
+    /// that each start looks at anew.
+    void start(WallTime wall);
 
     /// A sample of the point came in.
     void pointSampled(PointHandle point, const ImageSlot &slot, SteadyTime now, WallTime wall);
@@ -53,15 +59,20 @@ public:
     /// The records are closed: transitions whose commit was never reported end as Failed.
     void abandonWaiting();
 
+    /// Writes to the journal what of an alarm its transitions do not say.
+    void save(std::size_t alarm, SteadyTime now);
+
     const Ledger &ledger() const { return m_ledger; }
     const std::vector<Entry> &entries() const { return m_entries; }
 
 private:
+    void restore();
     Entry &systemEntry(SystemAlarm alarm);
     void journal(Entry &entry, const AlarmChange &change, const QByteArray &value, std::uint64_t run, WallTime wall);
     void evaluate(int alarm, const ImageSlot &slot, SteadyTime now, WallTime wall);
 
     Records &m_records;
+    StateJournal &m_journal;
     Changed m_changed;
     std::vector<AlarmDefinition> m_systemDefinitions;
     std::vector<Entry> m_entries; ///< by alarm index, the system's last
@@ -73,7 +84,9 @@ private:
     };
     std::deque<Waiting> m_waiting; ///< for their commit, in order
     std::vector<std::pair<SteadyTime, int>> m_dues;
-    RecordNumber m_committed = 0; ///< everything up to it has been reported
+    RecordNumber m_committed = 0;        ///< everything up to it has been reported
+    std::vector<AlarmTransition> m_gone; ///< left open by alarms that are not in the design, until start()
+    QByteArray m_buffer;
     Ledger m_ledger;
 };
 

@@ -49,6 +49,7 @@ public:
     /// Orderly stop: nothing that waits is sent any more.
     void rejectWaiting(SteadyTime now);
 
+    CommandId nextCommand() const { return m_arbiter.nextCommand(); }
     const Ledger &ledger() const { return m_ledger; }
     const ControlCounts &counts() const { return m_counts; }
 

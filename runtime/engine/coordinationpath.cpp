@@ -40,9 +40,9 @@ CoordinationPath::CoordinationPath(const Design &design, Surroundings surroundin
     });
 }
 
-void CoordinationPath::start(SteadyTime now, WallTime wall)
+void CoordinationPath::start(const std::map<QString, QByteArray> &states, SteadyTime now, WallTime wall)
 {
-    for (const auto &[key, state] : m_with.records.states()) {
+    for (const auto &[key, state] : states) {
         if (!key.startsWith(kStatePrefix))
             continue;
         const QString taskId = key.mid(kStatePrefix.size());

@@ -39,7 +39,7 @@ public:
     CoordinationPath(const Design &design, Surroundings surroundings);
 
     /// Schedules the tasks, and takes back the runs that the last life left open (Records::states()).
-    void start(SteadyTime now, WallTime wall);
+    void start(const std::map<QString, QByteArray> &states, SteadyTime now, WallTime wall);
     /// A script asks for a run of the task: due now.
     void startTask(int task, SteadyTime now) { m_due.emplace_back(task, now); }
     /// Begins what is due with the values of this moment.

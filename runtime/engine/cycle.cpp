@@ -16,10 +16,10 @@ constexpr std::chrono::milliseconds kHousekeeping{250};
 // Real time after which an effect that was not confirmed ends its run, and above which a run is called slow.
 constexpr std::chrono::seconds kRunDeadline{10};
 constexpr std::chrono::milliseconds kSlowRun{200};
-// A window is closed so much after its end, so that samples stamped just before it have arrived.
-constexpr std::chrono::milliseconds kWindowGrace{20};
 // Of an orderly stop (real time): what a coordination run has left for its steps, so that it can still be taken back.
 constexpr std::chrono::seconds kRunsLeft{2};
+// Between two slices of a checkpoint.
+constexpr std::chrono::milliseconds kCheckpointSlice{5};
 
 Outcome outcomeOf(Quality quality)
 {
@@ -36,12 +36,14 @@ Outcome outcomeOf(Quality quality)
 
 Cycle::Cycle(Parts parts)
     : m_parts(std::move(parts)), m_design(m_parts.design), m_points(static_cast<std::size_t>(m_design.points.size())),
+      m_statesLeft(m_parts.records.states()), m_checkpointPeriod(m_parts.clock.clockDuration(m_parts.checkpointPeriod)),
+      m_journal(m_parts.records),
       m_runs(m_parts.clock.clockDuration(kRunDeadline),
              [this](const TriggerRun &run, Outcome outcome) { m_triggers.runEnded(run, outcome); }),
       m_runNumbers(m_parts.records.nextRun()),
       m_control(m_design, m_parts.outlets, m_parts.records, m_runs, m_parts.clock),
       m_history(m_design, m_parts.outlets), m_outbound(m_design, m_parts.outlets, m_parts.records),
-      m_alarms(m_design, m_parts.records,
+      m_alarms(m_design, m_parts.records, m_journal,
                [this](const AlarmBoard::Entry &entry, const AlarmTransition &transition) {
                    m_outbound.publishAlarm(entry, transition, m_now);
                }),
@@ -51,28 +53,19 @@ Cycle::Cycle(Parts parts)
                   [this](PointHandle point, const Value &value) {
                       takeResult({point, Quality::Good, value, m_wall, m_now});
                   }},
-                 m_parts.clock.clockDuration(kSlowRun)),
-      m_isDirty(m_points.size(), 0)
+                 m_parts.clock.clockDuration(kSlowRun), {m_journal, m_checkpointPeriod}),
+      m_windows(m_design, m_journal, std::chrono::ceil<Milliseconds>(m_checkpointPeriod),
+                [this](PointHandle point, const WindowResult &result) {
+                    m_history.offerResult(point, result.value, result.quality, result.start);
+                    takeResult({point, result.quality, result.value, result.start, m_now});
+                }),
+      m_checkpoint(m_windows, m_alarms), m_isDirty(m_points.size(), 0)
 {
-    const QTimeZone zone(m_design.zone);
-    std::vector<std::pair<PointHandle, int>> windowsOf;
+    m_windows.restore(m_statesLeft, m_parts.clock.wallNow());
     std::vector<std::pair<PointHandle, PointHandle>> expressionsOf;
-    for (const auto &[id, set] : m_design.aggregations) {
-        for (const Aggregation &aggregation : set.aggregations) {
-            if (aggregation.isScripted())
-                continue;
-            const int index = static_cast<int>(m_windows.size());
-            m_windows.emplace_back(aggregation, zone, m_design);
-            m_windowAggregations.push_back(&aggregation);
-            m_windowDue.emplace_back();
-            for (const PointHandle input : aggregation.inputs)
-                windowsOf.emplace_back(input, index);
-        }
-    }
     for (const PointHandle computed : m_parts.expressions.order())
         for (const PointHandle input : m_parts.expressions.inputs(computed))
             expressionsOf.emplace_back(input, computed);
-    m_windowsOf = {m_points.size(), std::move(windowsOf)};
     m_expressionsOf = {m_points.size(), std::move(expressionsOf)};
 }
 
@@ -80,13 +73,15 @@ void Cycle::start()
 {
     m_now = m_parts.clock.steadyNow();
     m_wall = m_parts.clock.wallNow();
-    for (std::size_t i = 0; i < m_windows.size(); ++i)
-        closeWindow(static_cast<int>(i));
+    m_windows.start(m_now, m_wall);
+    m_alarms.start(m_wall);
     scheduleStatus();
+    m_schedule.add(nextOnGrid(m_now, m_checkpointPeriod, Nanoseconds(0)), {Due::Checkpoint, 0});
     m_schedule.add(nextOnGrid(m_now, kHousekeeping, Nanoseconds(0)), {Due::Housekeeping, 0});
     m_outbound.startPublications(m_now);
     m_triggers.start(m_now);
-    m_coordination.start(m_now, m_wall);
+    m_coordination.start(m_statesLeft, m_now, m_wall);
+    m_statesLeft.clear();
 }
 
 SteadyTime Cycle::step()
@@ -94,6 +89,7 @@ SteadyTime Cycle::step()
     ++m_cycles;
     takeEvents();
     evaluateExpressions();
+    m_windows.closeDue(m_now, m_wall);
     runDues();
     evaluateExpressions(); // of windows that have just closed
     m_triggers.startDue([this] { return image(); }, m_now, m_wall, m_idleSince);
@@ -126,8 +122,8 @@ void Cycle::takeEvents()
 SteadyTime Cycle::nextDue() const
 {
     SteadyTime next = m_now + kSecond;
-    for (const auto due : {m_schedule.next(), m_triggers.nextDue(), m_outbound.nextPublication(), m_control.nextDue(),
-                           m_coordination.nextDue(), m_runs.nextDeadline(), m_history.nextFlush()})
+    for (const auto due : {m_schedule.next(), m_windows.nextDue(), m_triggers.nextDue(), m_outbound.nextPublication(),
+                           m_control.nextDue(), m_coordination.nextDue(), m_runs.nextDeadline(), m_history.nextFlush()})
         if (due && *due < next)
             next = *due;
     return next;
@@ -143,6 +139,10 @@ void Cycle::handle(EngineEvent &event)
         }
     } else if (auto *script = std::get_if<ScriptFinished>(&event)) {
         m_triggers.scriptFinished(*script, m_now, m_wall);
+    } else if (auto *saved = std::get_if<ScriptStateSaved>(&event)) {
+        m_triggers.stateSaved(*saved);
+    } else if (auto *asked = std::get_if<RecordAsked>(&event)) {
+        m_parts.records.append(std::move(asked->record));
     } else if (auto *write = std::get_if<WriteFinished>(&event)) {
         m_control.writeFinished(*write);
     } else if (auto *committed = std::get_if<RecordsCommitted>(&event)) {
@@ -182,10 +182,12 @@ void Cycle::recordsCommitted(const RecordsCommitted &event)
 {
     m_alarms.committed(event.report, event.at, m_runs);
     m_coordination.committed(event.report, m_now);
-    if (event.report.result)
+    if (event.report.result) {
         m_alarms.clearSystem(SystemAlarm::RecordsLost, m_wall);
-    else
-        m_alarms.raiseSystem(SystemAlarm::RecordsLost, event.report.result.error().message, m_wall);
+        return;
+    }
+    m_journal.commitFailed();
+    m_alarms.raiseSystem(SystemAlarm::RecordsLost, event.report.result.error().message, m_wall);
 }
 
 void Cycle::reportLostRows()
@@ -220,7 +222,7 @@ void Cycle::takeResult(const Sample &sample)
     const bool isChanged = m_points.update(sample);
     m_isImageStale = true;
     const ImageSlot &slot = m_points.at(sample.point);
-    addToWindows(sample);
+    m_windows.add(sample, m_now, m_wall);
     m_alarms.pointSampled(sample.point, slot, m_now, m_wall);
     if (isChanged && !m_isDraining)
         m_triggers.pointChanged(sample.point, slot, m_now);
@@ -258,30 +260,6 @@ void Cycle::evaluateDirty()
     }
 }
 
-void Cycle::addToWindows(const Sample &sample)
-{
-    for (const int index : m_windowsOf[sample.point]) {
-        const auto due = m_windows[static_cast<std::size_t>(index)].nextClose();
-        if (due && sample.sourceTime >= *due)
-            closeWindow(index);
-        m_windows[static_cast<std::size_t>(index)].add(sample);
-    }
-}
-
-void Cycle::closeWindow(int index)
-{
-    TumblingWindow &window = m_windows[static_cast<std::size_t>(index)];
-    const PointHandle handle = m_windowAggregations[static_cast<std::size_t>(index)]->handle;
-    for (const WindowResult &result : window.close(m_wall)) {
-        m_history.offerResult(handle, result.value, result.quality, result.start);
-        takeResult({handle, result.quality, result.value, result.start, m_now});
-    }
-    const auto due = window.nextClose();
-    if (due && due != m_windowDue[static_cast<std::size_t>(index)])
-        m_schedule.add(m_now + (*due + kWindowGrace - m_wall), {Due::Window, index});
-    m_windowDue[static_cast<std::size_t>(index)] = due;
-}
-
 // Once in a real second, also when the clock runs faster.
 void Cycle::scheduleStatus()
 {
@@ -289,29 +267,29 @@ void Cycle::scheduleStatus()
                    {Due::Status, 0});
 }
 
+// A slice at a time.
+void Cycle::checkpoint()
+{
+    const bool isOver = m_checkpoint.slice(m_now);
+    m_schedule.add(isOver ? nextOnGrid(m_now, m_checkpointPeriod, Nanoseconds(0)) : m_now + kCheckpointSlice,
+                   {Due::Checkpoint, 0});
+}
+
 void Cycle::runDues()
 {
     while (const auto item = m_schedule.take(m_now)) {
         const auto &[due, key] = *item;
         switch (key.kind) {
-        case Due::Window: {
-            const auto end = m_windows[static_cast<std::size_t>(key.index)].nextClose();
-            if (end && *end <= m_wall)
-                closeWindow(key.index);
-            break;
-        }
         case Due::Alarm: m_alarms.lookAgain(key.index, m_points, m_now, m_wall); break;
         case Due::Status:
             scheduleStatus();
             m_parts.publish(snapshot());
             break;
         case Due::Housekeeping:
-            // A step of the wall clock moves the ends of windows: their entries are made from it anew.
             m_schedule.add(nextOnGrid(m_now, kHousekeeping, Nanoseconds(0)), key);
-            for (std::size_t i = 0; i < m_windows.size(); ++i)
-                if (const auto end = m_windows[i].nextClose(); end && *end + kWindowGrace <= m_wall)
-                    closeWindow(static_cast<int>(i));
+            m_windows.closeEnded(m_now, m_wall);
             break;
+        case Due::Checkpoint: checkpoint(); break;
         }
     }
 }
@@ -349,6 +327,8 @@ void Cycle::abandonRuns()
     takeEvents();
     reportLostRows();
     m_runs.abandon(m_now);
+    m_checkpoint.last(m_now);
+    m_parts.records.append(NumbersUsed{m_outbound.nextId(), m_runNumbers.next(), m_control.nextCommand()});
 }
 
 void Cycle::takeLastCommits()

@@ -4,7 +4,7 @@
 // Without a thread of its own: Engine runs it, tests step it with a fake clock.
 #pragma once
 
-#include "core/window/tumblingwindow.h"
+#include "engine/checkpoint.h"
 #include "engine/listsbypoint.h"
 #include "engine/snapshot.h"
 #include "script/expression.h"
@@ -27,6 +27,8 @@ public:
         std::vector<PointHandle> watched; ///< points whose values each snapshot carries
         /// Called on the engine thread once a (real) second, at 550 ms past the full second of the clock's grid.
         std::function<void(EngineSnapshot)> publish;
+        /// How often the state of windows, alarms and scripts is written down; real time.
+        std::chrono::milliseconds checkpointPeriod{10'000};
     };
     explicit Cycle(Parts parts);
 
@@ -36,7 +38,8 @@ public:
     SteadyTime step();
     /// Orderly stop, after drivers and workers have ended: nothing that waits is begun, the last rows are handed over.
     void finish();
-    /// After store and sinks have ended: takes their answers in and ends what is still open.
+    /// After store and sinks have ended: takes their answers in, ends what is still open, and writes the last state
+    /// down: nothing is appended to the records after it.
     void abandonRuns();
     /// After the records were closed: takes their last reports in.
     void takeLastCommits();
@@ -44,7 +47,7 @@ public:
     void adoptOutbox(const std::vector<OutboxEntry> &pending) { m_outbound.adopt(pending); }
 
 private:
-    enum class Due : std::uint8_t { Window, Alarm, Status, Housekeeping };
+    enum class Due : std::uint8_t { Alarm, Status, Housekeeping, Checkpoint };
     struct DueKey {
         Due kind;
         int index;
@@ -57,9 +60,8 @@ private:
     void evaluateExpressions();
     void evaluateDirty();
     void reportLostRows();
-    void addToWindows(const Sample &sample);
-    void closeWindow(int index);
     void scheduleStatus();
+    void checkpoint();
     void runDues();
     void beginDraining();
     void countPolls();
@@ -71,6 +73,9 @@ private:
     const Parts m_parts;
     const Design &m_design;
     PointStore m_points;
+    std::map<QString, QByteArray> m_statesLeft; ///< by earlier runs, until start()
+    const Nanoseconds m_checkpointPeriod;       ///< of the clock
+    StateJournal m_journal;
     TriggerRuns m_runs;
     RunNumbers m_runNumbers;
     ControlPath m_control;
@@ -79,11 +84,9 @@ private:
     AlarmBoard m_alarms;
     CoordinationPath m_coordination;
     TriggerPath m_triggers;
+    WindowPath m_windows;
+    Checkpoint m_checkpoint;
 
-    std::vector<TumblingWindow> m_windows;
-    std::vector<const Aggregation *> m_windowAggregations; ///< by window
-    std::vector<std::optional<WallTime>> m_windowDue;      ///< as scheduled, by window
-    ListsByPoint<int> m_windowsOf;
     ListsByPoint<PointHandle> m_expressionsOf; ///< by input point
     std::vector<char> m_isDirty;               ///< by point: a Computed one to evaluate
     bool m_hasDirty = false;

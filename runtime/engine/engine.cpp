@@ -35,7 +35,7 @@ Result<void> Engine::start()
         return expressions.error();
     m_expressions = std::move(expressions).value();
     m_workers = std::make_unique<ScriptWorkers>(*m_design, m_inbox, m_clock);
-    if (const auto started = m_workers->start(); !started)
+    if (const auto started = m_workers->start(m_records.states()); !started)
         return started;
     if (const auto started = startStore(); !started)
         return started;
@@ -46,7 +46,7 @@ Result<void> Engine::start()
     if (const auto started = startSinks(); !started)
         return started;
     m_cycle = std::make_unique<Cycle>(Cycle::Parts{*m_design, m_clock, m_inbox, m_records, *m_expressions, outlets(),
-                                                   m_options.watched, m_options.publish});
+                                                   m_options.watched, m_options.publish, m_options.checkpointPeriod});
     m_cycle->adoptOutbox(m_records.pendingOutbox());
     for (const Error &error : m_io->start(m_plugins))
         qCWarning(lcEngine).noquote() << error.message;
@@ -168,6 +168,7 @@ EngineSnapshot Engine::stop(const std::function<void()> &closeRecords)
     m_isStopping.store(true, std::memory_order_release);
     m_inbox.pushAlways(DrainRequested{});
     m_thread.join();
+    m_workers->handStatesOver();
     // From here on the cycle's state belongs to this thread.
     m_cycle->finish();
     if (m_store)

@@ -23,6 +23,8 @@ public:
         std::vector<PointHandle> watched;
         /// Called on the engine thread once a second.
         std::function<void(EngineSnapshot)> publish;
+        /// How often the state of windows, alarms and scripts is written down; real time.
+        std::chrono::milliseconds checkpointPeriod{10'000};
     };
     /// `records` are open and outlive the engine; their commit reports are taken over.
     Engine(std::shared_ptr<const Design> design, const Clock &clock, Records &records, Options options);
@@ -33,6 +35,8 @@ public:
     Result<void> start();
     /// Damaged state found by the caller: raised as an alarm. Any thread.
     void reportFault(const QString &text) { m_inbox.pushAlways(StateFault{text}); }
+    /// Has a record written. Any thread.
+    void append(Record record) { m_inbox.pushAlways(RecordAsked{std::move(record)}); }
     /// No new work becomes due; what is in flight ends. Snapshots go on. Any thread.
     void drain() { m_inbox.pushAlways(DrainRequested{}); }
     /// Ends all threads and answers the last account. `closeRecords` closes the records, after the last append.

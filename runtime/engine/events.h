@@ -37,6 +37,15 @@ struct ScriptFinished {
     SteadyTime started{};
     SteadyTime ended{};
 };
+/// The `state` of a script at an orderly stop.
+struct ScriptStateSaved {
+    int trigger = -1;
+    QByteArray state;
+};
+/// A record that another thread wants to have written.
+struct RecordAsked {
+    Record record;
+};
 /// The outcome of a group commit of the records.
 struct RecordsCommitted {
     Records::CommitReport report;
@@ -72,8 +81,9 @@ struct StateFault {
 /// Stop making work due; end what is in flight.
 struct DrainRequested {};
 
-using EngineEvent = std::variant<SamplesArrived, WriteFinished, HealthChanged, ScriptFinished, RecordsCommitted,
-                                 MessageEnded, RowsStored, RowsUnsynced, StateFault, DrainRequested>;
+using EngineEvent =
+    std::variant<SamplesArrived, WriteFinished, HealthChanged, ScriptFinished, ScriptStateSaved, RecordAsked,
+                 RecordsCommitted, MessageEnded, RowsStored, RowsUnsynced, StateFault, DrainRequested>;
 using EngineInbox = BoundedQueue<EngineEvent>;
 
 } // namespace gridloom

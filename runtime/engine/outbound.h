@@ -39,6 +39,7 @@ public:
 
     void ended(const MessageEnded &event, TriggerRuns &runs);
 
+    std::uint64_t nextId() const { return m_nextId; } ///< the first message id that was not given out
     const Ledger &messages() const { return m_messages; }         ///< every QoS >= 1 publish
     const Ledger &publications() const { return m_publications; } ///< the periodic ones, QoS 0 included
     const Histogram &publicationLatency() const { return m_latency; }

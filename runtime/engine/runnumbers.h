@@ -11,6 +11,7 @@ class RunNumbers {
 public:
     explicit RunNumbers(std::uint64_t first) : m_next(first) {}
     std::uint64_t take() { return m_next++; }
+    std::uint64_t next() const { return m_next; } ///< the first one that was not taken
 
 private:
     std::uint64_t m_next;

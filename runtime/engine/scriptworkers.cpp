@@ -2,11 +2,18 @@
 #include "engine/scriptworkers.h"
 
 #include "engine/scheduling.h"
+#include "engine/statejournal.h"
+
+#include <QLoggingCategory>
 
 #include <pthread.h>
 #include <sys/prctl.h>
 
 namespace gridloom {
+
+namespace {
+Q_LOGGING_CATEGORY(lcEngine, "gridloom.engine")
+}
 
 ScriptWorkers::ScriptWorkers(const Design &design, EngineInbox &inbox, const Clock &clock)
     : m_design(design), m_inbox(inbox), m_clock(clock)
@@ -18,7 +25,7 @@ ScriptWorkers::~ScriptWorkers()
     stop();
 }
 
-Result<void> ScriptWorkers::start()
+Result<void> ScriptWorkers::start(const std::map<QString, QByteArray> &states)
 {
     for (const Trigger *trigger : m_design.triggerList) {
         m_scripts.emplace_back();
@@ -28,6 +35,10 @@ Result<void> ScriptWorkers::start()
         if (!script)
             return script.error();
         m_scripts.back() = std::move(script).value();
+        const auto state = states.find(scriptStateKey(*trigger));
+        if (state != states.end() && !m_scripts.back()->restoreState(state->second))
+            qCWarning(lcEngine).noquote()
+                << "Trigger" << trigger->name << "starts with an empty state: the one that was kept cannot be used.";
     }
     for (Worker &worker : m_workers)
         worker.thread = std::thread([this, &worker] { work(worker); });
@@ -63,6 +74,14 @@ void ScriptWorkers::stop()
             worker.thread.join();
 }
 
+void ScriptWorkers::handStatesOver()
+{
+    for (std::size_t trigger = 0; trigger < m_scripts.size(); ++trigger)
+        if (m_scripts[trigger])
+            if (auto state = m_scripts[trigger]->saveState())
+                m_inbox.pushAlways(ScriptStateSaved{static_cast<int>(trigger), std::move(state).value()});
+}
+
 void ScriptWorkers::work(Worker &worker)
 {
     const bool isReserved = &worker == m_workers.data();
@@ -81,6 +100,7 @@ void ScriptWorkers::work(Worker &worker)
         context.run = job.run;
         context.now = job.image->frozenAt();
         context.wall = job.image->wallTime();
+        context.wantsState = job.wantsState;
         finished.result = m_scripts[static_cast<std::size_t>(job.trigger)]->run(context);
         finished.ended = m_clock.steadyNow();
         job.image.reset(); // its pages need no copy any more

@@ -21,6 +21,7 @@ public:
         int trigger = -1;
         std::uint64_t run = 0;
         std::shared_ptr<const ProcessImage> image;
+        bool wantsState = false; ///< the result is to hold the script's `state`
     };
     /// Triggers with a period up to this are of the fast class.
     static constexpr Milliseconds kFastPeriod{100};
@@ -28,12 +29,15 @@ public:
     ScriptWorkers(const Design &design, EngineInbox &inbox, const Clock &clock);
     ~ScriptWorkers();
 
-    /// Compiles every enabled trigger (blocking) and starts the threads.
-    Result<void> start();
+    /// Compiles every enabled trigger (blocking), gives each the `state` that it has in Records::states(), and starts
+    /// the threads.
+    Result<void> start(const std::map<QString, QByteArray> &states);
     /// Engine thread; never blocks.
     void run(Job job);
     /// Ends the threads after the scripts that run; jobs that wait are dropped. Idempotent.
     void stop();
+    /// After stop(): the `state` of every script goes to the engine's inbox.
+    void handStatesOver();
     /// Whether the worker of the fast class runs under SCHED_FIFO. Any thread.
     bool isFastWorkerRealTime() const { return m_isRealTime.load(std::memory_order_relaxed); }
     /// Jobs that wait for worker 0 (the fast class) or 1.

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/triggerpath.h"
 
+#include <QLoggingCategory>
+
 namespace gridloom {
 
 namespace {
+Q_LOGGING_CATEGORY(lcEngine, "gridloom.engine")
+
 constexpr int kOverrunsToDisable = 3;
 constexpr std::size_t kSlowRunsKept = 10;
 // Of runs that did nothing and ended well, one in so many is recorded.
@@ -19,9 +23,9 @@ Nanoseconds claimTtl(const Trigger &trigger, const ControlAction &action)
 } // namespace
 
 TriggerPath::TriggerPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs,
-                         RunNumbers &numbers, Effects effects, Nanoseconds slowAfter)
+                         RunNumbers &numbers, Effects effects, Nanoseconds slowAfter, StateKeeping keeping)
     : m_design(design), m_outlets(outlets), m_records(records), m_runs(runs), m_effects(effects),
-      m_slowAfter(slowAfter), m_states(static_cast<std::size_t>(design.triggerList.size())),
+      m_slowAfter(slowAfter), m_keeping(keeping), m_states(static_cast<std::size_t>(design.triggerList.size())),
       m_statistics(static_cast<std::size_t>(design.triggerList.size())), m_numbers(numbers)
 {
     std::vector<std::pair<PointHandle, Watcher>> watchersOf;
@@ -39,6 +43,12 @@ TriggerPath::TriggerPath(const Design &design, const Outlets &outlets, Records &
 
 void TriggerPath::start(SteadyTime now)
 {
+    std::vector<QString> keys;
+    for (const Trigger *trigger : m_design.triggerList)
+        keys.push_back(scriptStateKey(*trigger));
+    m_keeping.journal.removeOthers(QStringLiteral("script/"), std::move(keys));
+    for (State &state : m_states)
+        state.nextState = now + m_keeping.period;
     for (const Trigger *trigger : m_design.triggerList)
         if (const auto *when = std::get_if<Trigger::Periodic>(&trigger->when); when && trigger->isEnabled)
             m_schedule.add(nextOnGrid(now, when->period, when->phase), trigger->index);
@@ -159,12 +169,16 @@ void TriggerPath::startDue(const std::function<std::shared_ptr<const ProcessImag
 void TriggerPath::begin(int trigger, SteadyTime due, const std::shared_ptr<const ProcessImage> &image, SteadyTime now,
                         WallTime wall, SteadyTime begun, bool wasEngineIdle)
 {
-    m_states[static_cast<std::size_t>(trigger)].isBusy = true;
+    State &state = m_states[static_cast<std::size_t>(trigger)];
+    state.isBusy = true;
+    const bool wantsState = now >= state.nextState;
+    if (wantsState)
+        state.nextState = now + m_keeping.period;
     ++m_statistics[static_cast<std::size_t>(trigger)].runs;
     const std::uint64_t run = m_numbers.take();
     m_runs.begin(run, trigger, due, wall - std::chrono::duration_cast<std::chrono::microseconds>(now - due), begun,
                  wasEngineIdle);
-    m_outlets.runScript({trigger, run, image});
+    m_outlets.runScript({trigger, run, image, wantsState});
 }
 
 void TriggerPath::scriptFinished(ScriptFinished &event, SteadyTime now, WallTime wall)
@@ -172,6 +186,7 @@ void TriggerPath::scriptFinished(ScriptFinished &event, SteadyTime now, WallTime
     State &state = m_states[static_cast<std::size_t>(event.trigger)];
     state.isBusy = false;
     countOverrun(event.trigger, event.result, wall);
+    keepState(event.trigger, event.result);
     if (const TriggerRun *run = m_runs.scriptEnded(event.run, event.result, event.started, event.ended)) {
         const SteadyTime due = run->due;
         for (const Action &action : event.result.actions)
@@ -186,6 +201,23 @@ void TriggerPath::scriptFinished(ScriptFinished &event, SteadyTime now, WallTime
         m_resumed.emplace_back(event.trigger, state.waiting.front()); // startDue() begins it before anything new
         state.waiting.pop_front();
     }
+}
+
+void TriggerPath::keepState(int trigger, const ScriptResult &result)
+{
+    State &state = m_states[static_cast<std::size_t>(trigger)];
+    if (result.state) {
+        m_keeping.journal.write(scriptStateKey(*m_design.triggerList[trigger]), *result.state);
+        state.isStateRefused = false;
+    } else if (!result.stateError.isEmpty() && !std::exchange(state.isStateRefused, true)) {
+        m_statistics[static_cast<std::size_t>(trigger)].lastError = result.stateError;
+        qCWarning(lcEngine).noquote() << result.stateError;
+    }
+}
+
+void TriggerPath::stateSaved(const ScriptStateSaved &event)
+{
+    m_keeping.journal.write(scriptStateKey(*m_design.triggerList[event.trigger]), event.state);
 }
 
 void TriggerPath::discardWaiting(int trigger)

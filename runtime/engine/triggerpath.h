@@ -45,8 +45,12 @@ public:
         /// The row is a point as well: its new value, for the image and for whoever watches it.
         std::function<void(PointHandle, const Value &)> rowWritten;
     };
+    struct StateKeeping {
+        StateJournal &journal;
+        Nanoseconds period; ///< how often a script's `state` is written down
+    };
     TriggerPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs, RunNumbers &numbers,
-                Effects effects, Nanoseconds slowAfter);
+                Effects effects, Nanoseconds slowAfter, StateKeeping keeping);
 
     void start(SteadyTime now);
     void stop() { m_schedule.clear(); }
@@ -62,6 +66,8 @@ public:
                   SteadyTime idleSince);
     /// Carries out the actions of a script that has ended.
     void scriptFinished(ScriptFinished &event, SteadyTime now, WallTime wall);
+    /// The `state` of a script at an orderly stop.
+    void stateSaved(const ScriptStateSaved &event);
     /// For TriggerRuns: a run ended.
     void runEnded(const TriggerRun &run, Outcome outcome);
 
@@ -86,6 +92,8 @@ private:
         bool isBusy = false;
         int overruns = 0;               ///< in a row
         std::vector<Watch> watches;     ///< by position in OnChange::points
+        SteadyTime nextState{};         ///< when its script's `state` is asked for again
+        bool isStateRefused = false;    ///< it cannot be kept, and that was told
         std::deque<SteadyTime> waiting; ///< due times held back by OverlapMode Queue and Latest
     };
     struct Watcher {
@@ -98,6 +106,7 @@ private:
                WallTime wall, SteadyTime begun, bool wasEngineIdle);
     void periodicDue(int trigger, SteadyTime due, SteadyTime now);
     void carryOut(const Action &action, int trigger, const ScriptFinished &event, SteadyTime now, WallTime wall);
+    void keepState(int trigger, const ScriptResult &result);
     void discardWaiting(int trigger);
     void countOverrun(int trigger, const ScriptResult &result, WallTime wall);
 
@@ -107,6 +116,7 @@ private:
     TriggerRuns &m_runs;
     Effects m_effects;
     Nanoseconds m_slowAfter;
+    StateKeeping m_keeping;
     ListsByPoint<Watcher> m_watchersOf;
     std::vector<State> m_states; ///< by trigger
     std::vector<TriggerStatistics> m_statistics;

@@ -63,6 +63,9 @@ struct ScriptResult {
     std::vector<QByteArray> log; ///< log(...) lines, control characters escaped: one line is one line
     std::uint64_t logCut = 0;    ///< lines beyond the limit
     std::size_t memory = 0;      ///< bytes of Lua heap after the run
+    /// The `state` table after the run, when it was asked for; else, or when it cannot be kept, nothing.
+    std::optional<QByteArray> state;
+    QString stateError; ///< why it cannot be kept
 };
 
 /// What a run can see. `image` lives as long as the run.
@@ -71,6 +74,7 @@ struct RunContext {
     std::uint64_t run = 0; ///< run number: script global `run.number`
     SteadyTime now{};      ///< of the image: ages are counted from it
     WallTime wall{};       ///< script global `run.time` (Unix seconds, a float)
+    bool wantsState = false; ///< the result is to hold the `state` table
 };
 
 } // namespace gridloom

@@ -3,6 +3,7 @@
 
 #include "script/luachunk.h"
 #include "script/luasandbox.h"
+#include "script/luastate.h"
 #include "script/luavalue.h"
 #include "script/pointbinding.h"
 #include "script/readonlytable.h"
@@ -143,6 +144,49 @@ int TriggerScript::Private::runChunk(lua_State *L)
     return 0;
 }
 
+namespace {
+struct Restoration {
+    QByteArray saved;
+    bool isDone = false;
+};
+
+int saveStateTable(lua_State *L)
+{
+    auto &saved = *static_cast<QByteArray *>(lua_touserdata(L, 1));
+    pushSandboxGlobals(L);
+    lua_getfield(L, -1, "state");
+    saveState(L, -1, saved);
+    return 0;
+}
+
+int restoreStateTable(lua_State *L)
+{
+    auto &restoration = *static_cast<Restoration *>(lua_touserdata(L, 1));
+    lua_newtable(L);
+    restoration.isDone = loadState(L, -1, restoration.saved);
+    if (restoration.isDone)
+        setSandboxGlobal(L, "state");
+    return 0;
+}
+} // namespace
+
+Result<QByteArray> TriggerScript::saveState()
+{
+    QByteArray saved;
+    const LuaSandbox::Outcome outcome = d->sandbox->setUp(&saveStateTable, &saved);
+    if (outcome.outcome != ScriptOutcome::Ok)
+        return Error{QStringLiteral("script.state"),
+                     QStringLiteral("%1: %2; it cannot be kept over a restart")
+                         .arg(QString::fromUtf8(d->fileName), outcome.error)};
+    return saved;
+}
+
+bool TriggerScript::restoreState(const QByteArray &saved)
+{
+    Restoration restoration{saved};
+    return d->sandbox->setUp(&restoreStateTable, &restoration).outcome == ScriptOutcome::Ok && restoration.isDone;
+}
+
 ScriptResult TriggerScript::run(const RunContext &context)
 {
     ScriptResult result;
@@ -159,6 +203,12 @@ ScriptResult TriggerScript::run(const RunContext &context)
     result.error = outcome.error;
     result.memory = d->sandbox->memory();
     d->actions.takeInto(result);
+    if (context.wantsState) {
+        if (auto saved = saveState())
+            result.state = std::move(saved).value();
+        else
+            result.stateError = saved.error().message;
+    }
     return result;
 }
 

@@ -20,6 +20,13 @@ public:
     /// Blocks for at most the time limit + 10 ms (C-side work + 100 ms).
     ScriptResult run(const RunContext &context);
 
+    /// The `state` table, to be kept over a restart (script/luastate.h); empty when it is empty. Blocks for less than a
+    /// millisecond. Error "script.state" naming the field that cannot be kept.
+    Result<QByteArray> saveState();
+    /// Before the first run: `state` as saveState() gave it. False when the bytes are damaged, of another version, or
+    /// do not fit into the script's memory; `state` is then empty.
+    bool restoreState(const QByteArray &saved);
+
 private:
     TriggerScript();
     struct Private;

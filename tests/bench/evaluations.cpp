@@ -65,7 +65,7 @@ Result<double> evaluateFor(std::chrono::nanoseconds time)
     for (PointHandle p = 0; p < points.size(); ++p)
         points.update({p, Quality::Good, Value(static_cast<double>(p)), clock.wallNow(), clock.steadyNow()});
     ScriptWorkers workers(*design, inbox, clock);
-    if (const auto started = workers.start(); !started)
+    if (const auto started = workers.start({}); !started)
         return started.error();
 
     std::vector<EngineEvent> events;

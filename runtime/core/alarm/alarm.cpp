@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/alarm/alarm.h"
 
+#include "core/history/frames.h"
+
 namespace gridloom {
 
 using Kind = AlarmCondition::Kind;
+
+namespace {
+constexpr std::uint8_t kSavedFormat = 1;
+}
 
 QString alarmStateName(AlarmState state)
 {
@@ -14,6 +20,15 @@ QString alarmStateName(AlarmState state)
     case AlarmState::ReturnToNormalUnacknowledged: return QStringLiteral("ReturnToNormal-Unacknowledged");
     }
     return {};
+}
+
+std::optional<AlarmState> alarmStateNamed(const QString &name)
+{
+    for (const AlarmState state : {AlarmState::Normal, AlarmState::Unacknowledged, AlarmState::Acknowledged,
+                                   AlarmState::ReturnToNormalUnacknowledged})
+        if (name == alarmStateName(state))
+            return state;
+    return std::nullopt;
 }
 
 bool isActive(AlarmState state)
@@ -171,6 +186,42 @@ AlarmChange Alarm::transit(AlarmState to, WallTime wall)
     m_state = to;
     m_since = wall;
     return change;
+}
+
+// byte 1 (format) | byte state | svarint since (us) | varint occurrences | varint passed part of a delay (ns)
+void Alarm::save(QByteArray &out, SteadyTime now) const
+{
+    const auto passed = m_pendingBefore + (m_pendingSince ? now - *m_pendingSince : std::chrono::nanoseconds(0));
+    if (m_occurrences == 0 && passed.count() == 0)
+        return;
+    FrameWriter w(out);
+    w.byte(kSavedFormat);
+    w.byte(static_cast<std::uint8_t>(m_state));
+    w.signedVarint(m_since.time_since_epoch().count());
+    w.varint(m_occurrences);
+    w.varint(static_cast<std::uint64_t>(passed.count()));
+}
+
+void Alarm::restore(AlarmState state, std::optional<WallTime> since, QByteArrayView saved)
+{
+    m_state = state;
+    m_since = since.value_or(WallTime{});
+    m_occurrences = isActive() ? 1 : 0;
+    FieldReader r(saved);
+    const bool isKnown = r.byte() == kSavedFormat;
+    const auto savedState = static_cast<AlarmState>(r.byte());
+    const WallTime savedSince{std::chrono::microseconds(r.signedVarint())};
+    const std::uint64_t occurrences = r.varint();
+    const std::chrono::nanoseconds passed{static_cast<std::int64_t>(r.varint())};
+    if (!isKnown || !r.isOk() || !r.atEnd())
+        return;
+    // A transition that came later began or ended the delay; when it was a raise, that was one more.
+    const bool isOlder = savedState != state || (since && savedSince != *since);
+    m_occurrences = occurrences + (isOlder && state == AlarmState::Unacknowledged ? 1 : 0);
+    if (!isOlder) {
+        m_since = savedSince;
+        m_pendingBefore = passed;
+    }
 }
 
 } // namespace gridloom

@@ -13,6 +13,7 @@ namespace gridloom {
 enum class AlarmState : std::uint8_t { Normal, Unacknowledged, Acknowledged, ReturnToNormalUnacknowledged };
 /// "Normal", "Unacknowledged", "Acknowledged", "ReturnToNormal-Unacknowledged".
 QString alarmStateName(AlarmState state);
+std::optional<AlarmState> alarmStateNamed(const QString &name);
 bool isActive(AlarmState state);         ///< the condition holds
 QString severityText(Severity severity); ///< "Diagnostic", "Low", "Medium", "High", "Critical"
 
@@ -28,7 +29,7 @@ public:
     const AlarmDefinition &definition() const { return *m_definition; }
     AlarmState state() const { return m_state; }
     bool isActive() const { return gridloom::isActive(m_state); }
-    std::uint64_t occurrences() const { return m_occurrences; } ///< raises since start, repeated ones included
+    std::uint64_t occurrences() const { return m_occurrences; } ///< raises, repeated ones included
     WallTime since() const { return m_since; }                  ///< of the last transition
 
     /// Looks at the condition's point. High begins above the limit and ends below limit - deadband (without a deadband:
@@ -45,6 +46,14 @@ public:
     std::optional<AlarmChange> clear(WallTime wall);
     /// By an operator; does nothing when there is nothing to acknowledge.
     std::optional<AlarmChange> acknowledge(WallTime wall);
+
+    /// Appends what its transitions do not say: occurrences, and how much of a delay has passed; nothing when it has
+    /// neither.
+    void save(QByteArray &out, SteadyTime now) const;
+    /// Before the first evaluate(): goes on from its last transition (`since` is not known of a Normal one), and from
+    /// what save() wrote at some time before or after that; other bytes count as none. The time in between is no part
+    /// of a delay.
+    void restore(AlarmState state, std::optional<WallTime> since, QByteArrayView saved);
 
 private:
     AlarmChange transit(AlarmState to, WallTime wall);

@@ -76,6 +76,8 @@ public:
     /// a command whose deadline has passed is not sent. A value is cut once more when the write before it left the
     /// device elsewhere than expected. The list is good until the next call.
     const std::vector<ControlCommand> &due(SteadyTime now);
+    /// The first command number that was not given out.
+    CommandId nextCommand() const { return m_next; }
     /// When due() may have something next; nothing when no command waits for a time.
     std::optional<SteadyTime> nextDue() const;
     /// The driver's answer for a Sent command; gives it back in its final state (nothing for an unknown id, such as

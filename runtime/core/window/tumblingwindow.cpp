@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/window/tumblingwindow.h"
 
+#include <QCryptographicHash>
+#include <QtEndian>
+
 #include <algorithm>
 #include <cmath>
 
@@ -24,6 +27,22 @@ std::chrono::microseconds maxGapOf(const Aggregation &aggregation, PointHandle i
         period = ref.point ? ref.point->period : ref.aggregation ? ref.aggregation->window : Milliseconds{0};
     }
     return 3 * (period.count() > 0 ? period : aggregation.window);
+}
+
+/// The first bytes of a hash over everything that gives a saved state its meaning.
+std::uint64_t definitionOf(const Aggregation &aggregation, const QTimeZone &zone, const Design &design)
+{
+    QCryptographicHash hash(QCryptographicHash::Sha256);
+    const auto add = [&hash](const QByteArray &part) { hash.addData(part + '\n'); };
+    add(QByteArray::number(static_cast<int>(aggregation.fold)));
+    add(QByteArray::number(qlonglong{aggregation.window.count()}));
+    add(zone.id());
+    for (const PointHandle input : aggregation.inputs) {
+        if (input < static_cast<PointHandle>(design.points.size()))
+            add(design.points[static_cast<qsizetype>(input)].id.toUtf8());
+        add(QByteArray::number(qlonglong{maxGapOf(aggregation, input, design).count()}));
+    }
+    return qFromLittleEndian<std::uint64_t>(hash.result().constData());
 }
 
 bool isOverTime(FoldKind fold)
@@ -56,6 +75,7 @@ TumblingWindow::TumblingWindow(const Aggregation &aggregation, const QTimeZone &
         m_inputs.emplace_back().maxGap = maxGapOf(aggregation, point, design);
     }
     m_waiting.reserve(2 * m_inputs.size());
+    m_definition = definitionOf(aggregation, zone, design);
 }
 
 void TumblingWindow::add(const Sample &sample)

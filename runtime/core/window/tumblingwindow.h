@@ -23,6 +23,8 @@
 
 namespace gridloom {
 
+class FieldReader;
+
 struct WindowResult {
     WallTime start{};
     WallTime end{};
@@ -54,6 +56,15 @@ public:
     std::optional<WallTime> nextClose() const;
     /// The result as it would be if the window ended at `now`: for a live view of a running window.
     WindowResult preview(WallTime now) const;
+
+    /// Appends what restore() needs to go on with the open window after a restart; nothing before the first close().
+    /// Samples that wait for the next window are not in it.
+    void save(QByteArray &out) const;
+    /// In place of the first close(): goes on with the window that save() wrote, when it is of the same definition
+    /// (fold, size, zone, inputs by their stable ids, longest gaps); else nothing changes and the answer is false.
+    /// The time in between counts as any other time without samples. A window that has ended by `now` is left
+    /// for close(), unless `isGivenOut`: then its result was given out already, and the window of `now` begins.
+    bool restore(QByteArrayView state, WallTime now, bool isGivenOut);
 
     /// Start of the window of `size` that contains `t`. Local windows are the longest spans in which the local time of
     /// day stays within one multiple of the size; local time that repeats (end of DST) makes windows of its own when
@@ -91,9 +102,12 @@ private:
     void open(WallTime start, WallTime openedAt);
     WallTime firstFree(WallTime now) const;
     void rememberGivenOut();
+    bool readOpenWindow(FieldReader &r);
+    bool readInputs(FieldReader &r);
 
     const Aggregation &m_aggregation;
     QTimeZone m_zone;
+    std::uint64_t m_definition; ///< fingerprint of what a saved state must agree with
     std::vector<Input> m_inputs;
     std::unordered_map<PointHandle, std::size_t> m_inputOf;
     std::vector<Sample> m_waiting;   ///< after the open window's end

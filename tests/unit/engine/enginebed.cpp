@@ -17,9 +17,44 @@ QJsonObject manifest(const char *kind, const char *id)
 }
 } // namespace
 
-EngineBed::EngineBed(DesignDocument files, std::map<QString, QByteArray> lastStates)
+FakeRecords FakeRecords::asLeft() const
 {
-    records.lastStates = std::move(lastStates);
+    FakeRecords left;
+    left.lastStates = lastStates;
+    std::map<QString, AlarmTransition> alarms;
+    for (const AlarmTransition &alarm : lastAlarms)
+        alarms[alarm.alarmId] = alarm;
+    for (const StateRecord &state : all<StateRecord>()) {
+        if (state.value.isEmpty())
+            left.lastStates.erase(state.key);
+        else
+            left.lastStates[state.key] = state.value;
+    }
+    for (const AlarmTransition &alarm : all<AlarmTransition>())
+        alarms[alarm.alarmId] = alarm;
+    for (const auto &[id, alarm] : alarms)
+        if (alarm.to != QLatin1String("Normal"))
+            left.lastAlarms.push_back(alarm);
+    return left;
+}
+
+namespace {
+FakeRecords leftWith(const std::map<QString, QByteArray> &states)
+{
+    FakeRecords left;
+    left.lastStates = states;
+    return left;
+}
+} // namespace
+
+EngineBed::EngineBed(DesignDocument files, const std::map<QString, QByteArray> &lastStates)
+    : EngineBed(std::move(files), leftWith(lastStates), Nanoseconds(0))
+{
+}
+
+EngineBed::EngineBed(DesignDocument files, const FakeRecords &left, Nanoseconds at) : records(left)
+{
+    clock.advance(at);
     files["gridloom.json"] = R"({"schema":1,"site":{"id":"s","name":"S","zone":"Europe/Vienna"},
         "gateway":{"id":"gw","name":"G"},"storage":{"mode":"realTime"}})";
     files["channels/bus.json"] = R"({"id":"bus","name":"bus","driver":"fake","params":{}})";
@@ -73,7 +108,8 @@ void EngineBed::sample(const char *name, Value value, Quality quality)
     step();
 }
 
-void EngineBed::scriptEnds(std::vector<Action> actions, ScriptOutcome outcome, const QString &error)
+void EngineBed::scriptEnds(std::vector<Action> actions, ScriptOutcome outcome, const QString &error,
+                           const std::optional<QByteArray> &state)
 {
     QVERIFY(!jobs.empty());
     const ScriptWorkers::Job job = jobs.front();
@@ -83,6 +119,7 @@ void EngineBed::scriptEnds(std::vector<Action> actions, ScriptOutcome outcome, c
     finished.run = job.run;
     finished.result.outcome = outcome;
     finished.result.error = error;
+    finished.result.state = state;
     finished.result.actions = std::move(actions);
     finished.imageTime = job.image->frozenAt();
     finished.started = finished.ended = clock.steadyNow();

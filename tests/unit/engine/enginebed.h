@@ -37,6 +37,9 @@ public:
                 found.push_back(*item);
         return found;
     }
+    /// What a start after this run would find: as on a disk that got everything.
+    FakeRecords asLeft() const;
+
     std::vector<Record> records;
     std::map<QString, QByteArray> lastStates; ///< what an earlier run is to have left
     std::vector<AlarmTransition> lastAlarms;
@@ -46,7 +49,9 @@ public:
 class EngineBed {
 public:
     /// The files of the test's design beside gridloom.json, a store, a sink "mqtt" and a channel "bus".
-    explicit EngineBed(DesignDocument files, std::map<QString, QByteArray> lastStates = {});
+    explicit EngineBed(DesignDocument files, const std::map<QString, QByteArray> &lastStates = {});
+    /// Started `at` on the clock's scale (a bed begins at 0), with what an earlier run left in its records.
+    EngineBed(DesignDocument files, const FakeRecords &left, Nanoseconds at);
 
     /// Lets time pass in one step and runs a cycle.
     void advance(Nanoseconds d);
@@ -55,7 +60,8 @@ public:
     /// A sample as a driver would deliver it, and a cycle.
     void sample(const char *point, Value value, Quality quality = Quality::Good);
     /// The script of the oldest job ends so; and a cycle.
-    void scriptEnds(std::vector<Action> actions, ScriptOutcome outcome = ScriptOutcome::Ok, const QString &error = {});
+    void scriptEnds(std::vector<Action> actions, ScriptOutcome outcome = ScriptOutcome::Ok, const QString &error = {},
+                    const std::optional<QByteArray> &state = {});
     void writeEnds(WriteResult::State state);     ///< the oldest write
     void recordsCommitted(bool isDurable = true); ///< everything appended so far
     void messageEnds();                           ///< the oldest message is acknowledged

@@ -53,7 +53,7 @@ void ScriptWorkersTest::eachJobIsAnsweredOnceFromItsOwnImage()
     const SystemClock clock;
     EngineInbox inbox(100'000);
     ScriptWorkers workers(*bed.design, inbox, clock);
-    QVERIFY(workers.start().ok());
+    QVERIFY(workers.start({}).ok());
 
     PointStore store(static_cast<std::size_t>(bed.design->points.size()));
     std::map<int, std::uint64_t> answered;
@@ -94,7 +94,7 @@ void ScriptWorkersTest::stopDropsWhatWaitsAndAnswersWhatRuns()
     const SystemClock clock;
     EngineInbox inbox(100'000);
     ScriptWorkers workers(*bed.design, inbox, clock);
-    QVERIFY(workers.start().ok());
+    QVERIFY(workers.start({}).ok());
     PointStore store(static_cast<std::size_t>(bed.design->points.size()));
     const auto image = store.freeze(clock.steadyNow(), clock.wallNow());
     for (std::uint64_t run = 1; run <= 500; ++run)
