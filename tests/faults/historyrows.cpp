@@ -3,6 +3,10 @@
 
 #include "engine/pluginhost.h"
 
+#include <QDeadlineTimer>
+
+#include <thread>
+
 namespace gridloom::faults {
 
 QMap<QString, std::vector<HistoryRow>> historyRows(const QString &stateDir, const QStringList &series, QString &why)
@@ -23,15 +27,24 @@ QMap<QString, std::vector<HistoryRow>> historyRows(const QString &stateDir, cons
     }
     const auto reader = store->reader();
     QMap<QString, std::vector<HistoryRow>> rows;
-    for (const QString &id : series) {
-        const auto read =
-            reader->query(id, WallTime{}, WallTime{std::chrono::hours(24 * 36'500)}, [&](const HistoryRow &row) {
-                rows[id].push_back(row);
-                return true;
-            });
-        if (!read)
-            why = read.error().message;
-    }
+    // A database that was cut short is taken back by the store's own thread, at first.
+    QDeadlineTimer patience(std::chrono::seconds(10));
+    for (const QString &id : series)
+        for (bool isRead = false; !isRead;) {
+            rows[id].clear();
+            const auto read =
+                reader->query(id, WallTime{}, WallTime{std::chrono::hours(24 * 36'500)}, [&](const HistoryRow &row) {
+                    rows[id].push_back(row);
+                    return true;
+                });
+            isRead = read.ok();
+            if (!isRead && patience.hasExpired()) {
+                why = read.error().message;
+                isRead = true;
+            } else if (!isRead) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            }
+        }
     store->close();
     return rows;
 }
