@@ -92,11 +92,27 @@ void CallsTest::nthCallFails()
         QJsonObject last;
         QVERIFY2(bed.stopRuntime(last) == 0,
                  (QByteArray("call ") + QByteArray::number(n) + bed.runtime().output().right(2000)).constData());
+        const auto endedUs =
+            std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+                .count();
         QVERIFY(ledgersAddUp(last));
         QCOMPARE(integrityOf(bed.recordsDb()), QStringLiteral("ok"));
-        // What was told as durable, and nothing of what was told as failed.
-        QCOMPARE(sqlNumber(bed.recordsDb(), "SELECT count(*) FROM alarm_transitions"),
-                 numberAt(last, {"ledger", "alarms", "done"}));
+        // What was told as durable, and nothing of what was told as failed. A log that could not be moved into the
+        // database at the end is moved at the next start.
+        const qint64 told = numberAt(last, {"ledger", "alarms", "done"});
+        const auto transitions = [&] {
+            return sqlNumber(bed.recordsDb(),
+                             QStringLiteral("SELECT count(*) FROM alarm_transitions WHERE time_us <= %1")
+                                 .arg(endedUs)
+                                 .toLatin1()
+                                 .constData());
+        };
+        if (transitions() != told) {
+            bed.setEnvironment({});
+            QVERIFY2(bed.startRuntime(), bed.runtime().output().constData());
+            bed.killRuntime();
+        }
+        QCOMPARE(transitions(), told);
         if (!isHit)
             break; // a run that had fewer calls
     }
