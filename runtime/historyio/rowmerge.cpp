@@ -15,7 +15,12 @@ bool isEarlier(const SegmentRow &a, const SegmentRow &b)
 
 void sortRows(std::vector<SegmentRow> &rows)
 {
-    // Nearly always in order already.
+    // Nearly always in order already, each once.
+    const auto isNotBefore = [](const SegmentRow &a, const SegmentRow &b) {
+        return a.timeMs > b.timeMs || (a.timeMs == b.timeMs && a.run >= b.run);
+    };
+    if (std::adjacent_find(rows.begin(), rows.end(), isNotBefore) == rows.end())
+        return;
     if (!std::is_sorted(rows.begin(), rows.end(), isEarlier))
         std::stable_sort(rows.begin(), rows.end(), isEarlier);
     std::size_t kept = 0;

@@ -4,6 +4,7 @@
 #include "sdk/store.h"
 #include "bench/microbench.h"
 #include "engine/pluginhost.h"
+#include "historyio/blockreader.h"
 #include "tools/bench/session.h"
 
 #include <QCoreApplication>
@@ -104,12 +105,29 @@ public:
         return {};
     }
     Result<void> reopen() { return m_store->open(m_opening); }
-    qint64 databaseBytes() const
+    struct Size {
+        double rows = 0, rollups = 0; ///< bytes of a sample
+    };
+    /// All of the file but its free pages; of that, roll-ups apart.
+    Result<Size> size(double samples) const
     {
-        qint64 sum = 0;
-        for (const QFileInfo &file : QDir(m_opening.folder).entryInfoList({QStringLiteral("history.db*")}, QDir::Files))
-            sum += file.size();
-        return sum;
+        auto blocks = BlockReader::open(m_opening.folder + QLatin1String("/history.db"));
+        if (!blocks)
+            return blocks.error();
+        const auto pages = blocks.value().database().integer(
+            "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count");
+        if (!pages)
+            return pages.error();
+        double rollups = 0;
+        for (const BlockKind kind : {BlockKind::Minutes, BlockKind::QuarterHours, BlockKind::Hours, BlockKind::Days}) {
+            const auto groups = blocks.value().groups(kind);
+            if (!groups)
+                return groups.error();
+            for (const BlockGroup &group : groups.value())
+                rollups += static_cast<double>(group.bytes);
+        }
+        constexpr double kPageBytes = 16'384;
+        return Size{(static_cast<double>(pages.value()) * kPageBytes - rollups) / samples, rollups / samples};
     }
 
 private:
@@ -154,7 +172,7 @@ Result<double> samplesPerS()
 }
 
 template<typename Value0>
-Result<double> bytesPerSample(const Interrupt &interrupt, Value0 valueOf)
+Result<StoreUnderTest::Size> bytesPerSample(const Interrupt &interrupt, Value0 valueOf)
 {
     auto made = StoreUnderTest::create(kSizePoints, 8);
     if (!made)
@@ -163,7 +181,7 @@ Result<double> bytesPerSample(const Interrupt &interrupt, Value0 valueOf)
         return filled.error();
     if (const auto settled = made.value()->settle(interrupt); !settled)
         return settled.error();
-    return static_cast<double>(made.value()->databaseBytes()) / (double(kSizePoints) * kDayS);
+    return made.value()->size(double(kSizePoints) * kDayS);
 }
 
 struct LiveFigures {
@@ -311,9 +329,10 @@ Result<MicroBenchResult> benchStore(const MicroBenchOptions &options)
     };
     const Figure all[] = {
         {"samplesPerS", "samples appended a second, in batches", rate.value(), Bound::Kind::AtLeast, 1e6, 0},
-        {"bytesPerSampleSlow", "bytes of a slowly changing sample on disk", slowBytes.value(), Bound::Kind::AtMost, 2,
+        {"bytesPerSampleSlow", "bytes of a slowly changing sample on disk", slowBytes.value().rows, Bound::Kind::AtMost,
+         2, 2},
+        {"bytesPerSampleNoise", "bytes of a sample of noise on disk", noiseBytes.value().rows, Bound::Kind::AtMost, 8,
          2},
-        {"bytesPerSampleNoise", "bytes of a sample of noise on disk", noiseBytes.value(), Bound::Kind::AtMost, 8, 2},
         {"read24hMs", "one point, 24 h at 1 s, while 5,000 rows/s come in, P95, ms", percentile(f.read24hMs, 95),
          Bound::Kind::AtMost, 5, 2},
         {"read100x1hMs", "100 points, 1 h at 1 s, meanwhile, P95, ms", percentile(f.read100x1hMs, 95),
@@ -327,6 +346,11 @@ Result<MicroBenchResult> benchStore(const MicroBenchOptions &options)
         result.json.insert(QLatin1String(figure.key), figure.value);
         result.bounds.push_back({QString::fromLatin1(figure.text), figure.value, figure.kind, figure.limit});
     }
+    result.text += "roll-ups beside it, bytes a sample at 1 s: slow "
+        + QByteArray::number(slowBytes.value().rollups, 'f', 2) + ", noise "
+        + QByteArray::number(noiseBytes.value().rollups, 'f', 2) + '\n';
+    result.json.insert(QStringLiteral("rollupBytesPerSampleSlow"), slowBytes.value().rollups);
+    result.json.insert(QStringLiteral("rollupBytesPerSampleNoise"), noiseBytes.value().rollups);
     result.json.insert(QStringLiteral("read24hMedianMs"), percentile(f.read24hMs, 50));
     result.json.insert(QStringLiteral("read100x1hMedianMs"), percentile(f.read100x1hMs, 50));
     result.json.insert(QStringLiteral("rowsAppendedMeanwhile"), static_cast<qint64>(f.rows));

@@ -22,6 +22,8 @@ namespace {
 constexpr std::chrono::seconds kOpenAgain{5};
 constexpr std::chrono::seconds kLongestWait{60};
 constexpr std::uint64_t kRememberedSegments = 1'000;
+// About 4 kB of noise, the quarter of a page.
+constexpr std::size_t kMostBlockBuckets = 96;
 constexpr int kLowPriority = 10;
 
 bool isSameContent(const SegmentRow &a, const SegmentRow &b)
@@ -393,7 +395,7 @@ Result<void> Compactor::writeRollups(std::int64_t number, std::span<const Segmen
         addRows(rows, m_borders[step], buckets);
         std::span<const HistoryBucket> left(buckets);
         while (!left.empty()) {
-            const auto part = left.first(std::min(left.size(), kMostBlockRows));
+            const auto part = left.first(std::min(left.size(), kMostBlockBuckets));
             const PackedBlock block{part.front().startMs, part.back().startMs, part.size(), packBuckets(part)};
             if (const auto added = m_writer->add(blockKindOf(static_cast<RollupStep>(step)), number, block); !added)
                 return added;

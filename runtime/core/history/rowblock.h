@@ -7,7 +7,7 @@
 
 namespace gridloom {
 
-inline constexpr std::size_t kMostBlockRows = 3'600;
+inline constexpr std::size_t kMostBlockRows = 1'200;
 
 /// Packs 1 to kMostBlockRows rows in the order they stand in; `series` is not kept, and every value comes back to
 /// the last bit.
