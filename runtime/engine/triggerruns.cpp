@@ -31,7 +31,8 @@ QByteArray runDetail(const TriggerRun &run, const QString &cause, QByteArray buf
         w.key("cause").string(QStringView(cause));
     for (std::size_t i = 0; i < kEffects; ++i) {
         const auto &state = run.effects[i];
-        if (state.asked == 0)
+        // One that was confirmed once: its stage says it all.
+        if (state.asked == 0 || (state.asked == 1 && state.open == 0 && state.failure.isEmpty()))
             continue;
         w.key(kNames[i]).beginObject().key("asked").integer(state.asked);
         if (state.open > 0)

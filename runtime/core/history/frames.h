@@ -41,6 +41,7 @@ public:
     void varint(std::uint64_t v);
     /// Zigzag: 0, -1, 1, -2 ... become 0, 1, 2, 3 ...
     void signedVarint(std::int64_t v);
+    void raw(QByteArrayView v) { m_out.append(v.data(), v.size()); }
     /// Length as varint, then the bytes; QStringView as UTF-8.
     void bytes(QByteArrayView v);
     void text(QStringView v);

@@ -20,6 +20,7 @@ enum FrameKind : std::uint8_t {
     kCoordinationFrame,
     kReplyFrame,
     kNumbersFrame,
+    kPackedFrame, ///< frames of records, compressed together: see recordlog.h
 };
 
 std::uint8_t kindOf(const Record &record);

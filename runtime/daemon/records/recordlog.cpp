@@ -7,7 +7,9 @@ namespace gridloom {
 
 namespace {
 constexpr QByteArrayView kMagic("GLRECORD");
-constexpr std::uint8_t kHighestKind = kNumbersFrame;
+constexpr std::uint8_t kHighestKind = kPackedFrame;
+// zlib level: a group is some kB, and higher ones gain little.
+constexpr int kPackLevel = 3;
 
 bool readRecord(const Frame &frame, NumberedRecord &out)
 {
@@ -58,6 +60,27 @@ void takeIn(NumberedRecord record, LogContents &contents)
         contents.bounds.include(record);
     }
     contents.records.push_back(std::move(record));
+}
+bool readFrame(const Frame &frame, LogContents &contents)
+{
+    if (frame.kind == kBoundsFrame)
+        return readBounds(frame, contents);
+    NumberedRecord record;
+    if (!readRecord(frame, record))
+        return false;
+    takeIn(std::move(record), contents);
+    return true;
+}
+
+// Its CRC was right: what is inside is what was written.
+bool readPacked(const Frame &packed, LogContents &contents)
+{
+    const QByteArray inner = qUncompress(reinterpret_cast<const uchar *>(packed.payload.data()), packed.payload.size());
+    FrameReader frames(inner, kNumbersFrame, 0);
+    bool isWhole = !inner.isEmpty();
+    for (Frame frame; frames.next(frame);)
+        isWhole = readFrame(frame, contents) && isWhole;
+    return isWhole && frames.firstDamage() < 0;
 }
 } // namespace
 
@@ -119,6 +142,18 @@ void encodeBounds(QByteArray &out, const IdBounds &bounds)
     w.end();
 }
 
+void packFrames(QByteArray &frames)
+{
+    const QByteArray packed = qCompress(frames, kPackLevel);
+    if (packed.size() + kFrameHeaderSize >= frames.size())
+        return;
+    frames.resize(0);
+    FrameWriter w(frames);
+    w.begin(kPackedFrame);
+    w.raw(packed);
+    w.end();
+}
+
 LogContents readLog(QByteArrayView file)
 {
     LogContents contents;
@@ -130,12 +165,8 @@ LogContents readLog(QByteArrayView file)
     }
     FrameReader frames(file, kHighestKind);
     for (Frame frame; frames.next(frame);) {
-        NumberedRecord record;
-        if (frame.kind == kBoundsFrame ? readBounds(frame, contents) : readRecord(frame, record)) {
-            if (frame.kind != kBoundsFrame)
-                takeIn(std::move(record), contents);
+        if (frame.kind == kPackedFrame ? readPacked(frame, contents) : readFrame(frame, contents))
             continue;
-        }
         contents.damagedBytes += frame.end - frame.begin;
         contents.firstDamage = contents.firstDamage < 0 ? frame.begin : contents.firstDamage;
     }

@@ -41,6 +41,8 @@ QByteArray logHeader();
 /// Each appends one frame to `out`.
 void encodeRecord(QByteArray &out, RecordNumber number, const Record &record);
 void encodeBounds(QByteArray &out, const IdBounds &bounds);
+/// Replaces the frames of records in `frames` by one frame that holds them compressed, when that is smaller.
+void packFrames(QByteArray &frames);
 
 struct LogContents {
     std::vector<NumberedRecord> records; ///< in the order of their numbers

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/records/recordsdatabase.h"
 
+#include "core/history/crc32.h"
 #include "daemon/records/recordsschema.h"
 #include "sdk/appendfile.h"
 
@@ -12,6 +13,19 @@
 #include <set>
 
 namespace gridloom {
+
+namespace {
+// What the calling thread has had written to disks so far, as the kernel counts it; 0 when it does not.
+std::uint64_t bytesOfThread()
+{
+    QFile file(QStringLiteral("/proc/thread-self/io"));
+    if (!file.open(QIODevice::ReadOnly))
+        return 0;
+    const QByteArray text = file.readAll();
+    const qsizetype at = text.indexOf("\nwrite_bytes: ");
+    return at < 0 ? 0 : text.mid(at + 14, text.indexOf('\n', at + 1) - at - 14).toULongLong();
+}
+} // namespace
 
 RecordsDatabase::RecordsDatabase(const RecordsRetention &retention)
     : m_retention(retention), m_connection(QUuid::createUuid().toString())
@@ -53,7 +67,8 @@ Result<std::unique_ptr<RecordsDatabase>> RecordsDatabase::open(const QString &pa
     const auto aside = keepAside(path, now);
     if (!aside)
         return aside.error();
-    for (const QLatin1String suffix : {QLatin1String(""), QLatin1String("-wal"), QLatin1String("-shm")})
+    for (const QLatin1String suffix :
+         {QLatin1String(""), QLatin1String("-journal"), QLatin1String("-wal"), QLatin1String("-shm")})
         QFile::remove(path + suffix);
     database.reset(new RecordsDatabase(retention));
     prepared = database->prepare(path, false);
@@ -80,9 +95,10 @@ Result<void> RecordsDatabase::prepare(const QString &path, bool isChecked)
         return databaseError(m_db, m_db.lastError());
     if (auto checked = check(isChecked); !checked)
         return checked;
-    // FULL: a log is removed as soon as its transaction is in, so that transaction must be on the disk.
-    for (const auto &pragma : {QStringLiteral("PRAGMA journal_mode=WAL"), QStringLiteral("PRAGMA synchronous=FULL"),
-                               QStringLiteral("PRAGMA journal_size_limit=4000000")}) {
+    // A rollback journal, since a WAL writes each page twice, and no zeros over removed rows: half of the bytes. FULL: a
+    // log is removed as soon as its transaction is in, so that transaction must be on the disk.
+    for (const auto &pragma : {QStringLiteral("PRAGMA journal_mode=TRUNCATE"),
+                               QStringLiteral("PRAGMA synchronous=FULL"), QStringLiteral("PRAGMA secure_delete=OFF")}) {
         if (auto done = run(pragma); !done)
             return done;
     }
@@ -221,8 +237,13 @@ Result<KeptRecords> RecordsDatabase::kept()
             kept.openAlarms.push_back(std::move(a));
         });
     if (done)
-        done = select(schema::kSelectStates,
-                      [&](const QSqlQuery &row) { kept.states[row.value(0).toString()] = row.value(1).toByteArray(); });
+        done = select(schema::kSelectStates, [&](const QSqlQuery &row) {
+            const QByteArray value = row.value(1).toByteArray();
+            if (row.value(2).toLongLong() == qlonglong{crc32(value)})
+                kept.states[row.value(0).toString()] = value;
+            else
+                kept.damagedStates << row.value(0).toString();
+        });
     if (done)
         done = select(schema::kSelectReplies, [&](const QSqlQuery &row) {
             kept.replies.push_back({row.value(0).toByteArray(), row.value(1).toByteArray(), time(row.value(2))});
@@ -243,6 +264,7 @@ Result<void> RecordsDatabase::move(const LogContents &log, WallTime now)
     if (!isNew && !log.bounds.exceeds(m_bounds))
         return {};
     const RecordTables::Counts countsBefore = m_tables->counts();
+    const std::uint64_t writtenBefore = bytesOfThread();
     if (const auto begun = run(QStringLiteral("BEGIN IMMEDIATE")); !begun)
         return begun;
     auto moved = moveInTransaction(log, now);
@@ -257,7 +279,7 @@ Result<void> RecordsDatabase::move(const LogContents &log, WallTime now)
     m_hasBounds = true;
     if (isNew)
         m_lastMoved = log.records.back().number;
-    flushJournal();
+    m_bytesWritten += bytesOfThread() - writtenBefore;
     return {};
 }
 
@@ -328,15 +350,6 @@ Result<void> RecordsDatabase::writeMeta(const LogContents &log)
             return done;
     }
     return {};
-}
-
-// Moves SQLite's journal into the database now: the journal stays small, and a journal lost later costs nothing.
-void RecordsDatabase::flushJournal()
-{
-    const auto journal = static_cast<std::uint64_t>(QFileInfo(m_path + QStringLiteral("-wal")).size());
-    m_bytesWritten += journal;
-    if (run(QStringLiteral("PRAGMA wal_checkpoint(TRUNCATE)")))
-        m_bytesWritten += journal; // each of its pages once more; an upper bound
 }
 
 Result<void> RecordsDatabase::takeOver(const KeptRecords &kept)

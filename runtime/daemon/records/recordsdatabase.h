@@ -20,6 +20,7 @@ struct KeptRecords {
     std::vector<OutboxEntry> outbox; ///< unacknowledged messages, oldest first
     std::vector<AlarmTransition> openAlarms;
     std::map<QString, QByteArray> states;
+    QStringList damagedStates;         ///< keys; SQLite keeps no checksum of its own
     std::vector<CommandReply> replies; ///< oldest first
     std::optional<DeploymentRecord> lastDeployment;
 };
@@ -60,7 +61,6 @@ private:
     Result<void> writeMeta(const LogContents &log);
     Result<void> insert(const LogContents &log);
     Result<void> moveInTransaction(const LogContents &log, WallTime now);
-    void flushJournal();
     IdBounds boundsAfter(const LogContents &log) const;
     Result<void> takeOver(const KeptRecords &kept);
     template<typename Fill>

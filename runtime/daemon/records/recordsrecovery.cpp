@@ -81,6 +81,8 @@ void RecordsStore::recover(const QString &folder, Recovery &recovery)
             m_left = std::move(kept).value();
         else
             addFault(kept.error().message);
+        for (const QString &key : std::as_const(m_left.damagedStates))
+            addFault(QStringLiteral("%1: the state of %2 was damaged; it starts anew").arg(databasePath, key));
     } else {
         addFault(database.error().message);
     }

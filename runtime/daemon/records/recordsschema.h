@@ -32,7 +32,8 @@ inline constexpr std::array kCreate{
                   "retained INTEGER NOT NULL, created_us INTEGER NOT NULL, UNIQUE(sink, message_id))"),
     QLatin1String("CREATE TABLE IF NOT EXISTS alarm_states(alarm_id TEXT PRIMARY KEY, state TEXT NOT NULL, "
                   "severity TEXT NOT NULL, since_us INTEGER NOT NULL, text TEXT NOT NULL) WITHOUT ROWID"),
-    QLatin1String("CREATE TABLE IF NOT EXISTS states(key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"),
+    QLatin1String("CREATE TABLE IF NOT EXISTS states(key TEXT PRIMARY KEY, value BLOB NOT NULL, "
+                  "crc INTEGER NOT NULL) WITHOUT ROWID"),
     // hash: SHA-256 over the hash of the row before and the fields, see RecordStatements.
     QLatin1String("CREATE TABLE IF NOT EXISTS audit(number INTEGER PRIMARY KEY, time_us INTEGER NOT NULL, "
                   "who TEXT NOT NULL, act TEXT NOT NULL, object TEXT NOT NULL, detail TEXT NOT NULL, "
@@ -79,7 +80,7 @@ inline constexpr QLatin1String kInsertOutbox("INSERT OR REPLACE INTO outbox VALU
 inline constexpr QLatin1String kRemoveOutbox("DELETE FROM outbox WHERE sink = ? AND message_id = ?");
 inline constexpr QLatin1String kInsertAlarmState("INSERT OR REPLACE INTO alarm_states VALUES(?, ?, ?, ?, ?)");
 inline constexpr QLatin1String kRemoveAlarmState("DELETE FROM alarm_states WHERE alarm_id = ?");
-inline constexpr QLatin1String kInsertState("INSERT OR REPLACE INTO states VALUES(?, ?)");
+inline constexpr QLatin1String kInsertState("INSERT OR REPLACE INTO states VALUES(?, ?, ?)");
 inline constexpr QLatin1String kRemoveState("DELETE FROM states WHERE key = ?");
 inline constexpr QLatin1String kInsertAudit("INSERT OR IGNORE INTO audit VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
 inline constexpr QLatin1String kLastAuditHash("SELECT hash FROM audit WHERE number < ? ORDER BY number DESC LIMIT 1");
@@ -92,7 +93,7 @@ inline constexpr QLatin1String kSelectOutbox(
     "SELECT sink, message_id, topic, payload, qos, retained, created_us FROM outbox ORDER BY number");
 inline constexpr QLatin1String kSelectAlarmStates(
     "SELECT alarm_id, state, severity, since_us, text FROM alarm_states ORDER BY since_us");
-inline constexpr QLatin1String kSelectStates("SELECT key, value FROM states");
+inline constexpr QLatin1String kSelectStates("SELECT key, value, crc FROM states");
 inline constexpr QLatin1String kSelectReplies("SELECT id, reply, time_us FROM command_replies ORDER BY number");
 inline constexpr QLatin1String kSelectLastDeployment(
     "SELECT time_us, revision, state, who, detail FROM deployments ORDER BY number DESC LIMIT 1");

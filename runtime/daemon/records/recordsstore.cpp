@@ -154,6 +154,8 @@ bool RecordsStore::encodeGroup()
         encodeRecord(m_buffer, r.number, r.record);
         mustSync = mustSync || acknowledged == nullptr;
     }
+    if (isLowWear())
+        packFrames(m_buffer);
     if (!m_isOrderlyEnd && m_seen.plus(kReserve / 2).exceeds(m_reserved)) {
         m_reserved.raise(m_seen.plus(kReserve));
         m_logHasBounds = false;

@@ -21,7 +21,8 @@ namespace gridloom {
 struct RecordsOptions {
     /// How often closed logs are moved into records.db; 1 ms or more.
     std::chrono::milliseconds checkpointPeriod{10'000};
-    /// Low-wear profile: at most one commit in this time, 0 to 1 s; 0: the next commit starts when the last returned.
+    /// Low-wear profile: at most one commit in this time, 0 to 1 s, each group compressed; 0: the next commit starts when
+    /// the last returned.
     std::chrono::milliseconds durableCommit{0};
     RecordsRetention retention;
 };
@@ -73,6 +74,7 @@ private:
 
     // The records thread.
     void run();
+    bool isLowWear() const { return m_options.durableCommit.count() > 0; }
     RealTime nextWakeUp() const;
     void gather();
     void commit();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/records/recordstatements.h"
 
+#include "core/history/crc32.h"
 #include "daemon/records/recordsschema.h"
 
 #include <QCryptographicHash>
@@ -146,7 +147,7 @@ Result<void> RecordStatements::insert(qlonglong, const StateRecord &state)
 {
     if (state.value.isEmpty())
         return run(m_removeState, {text(state.key)});
-    return run(m_insertState, {text(state.key), state.value});
+    return run(m_insertState, {text(state.key), state.value, qlonglong{crc32(state.value)}});
 }
 
 Result<void> RecordStatements::insert(qlonglong number, const AuditRecord &a)

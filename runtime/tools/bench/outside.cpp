@@ -57,6 +57,7 @@ Result<RecordsCount> countRecords(const QString &recordsDb)
     sqlite3 *raw = nullptr;
     const int opened = sqlite3_open_v2(recordsDb.toUtf8().constData(), &raw, SQLITE_OPEN_READONLY, nullptr);
     const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> db(raw, sqlite3_close);
+    sqlite3_busy_timeout(raw, 5'000); // the runtime may be moving a log
     sqlite3_stmt *rawStatement = nullptr;
     if (opened == SQLITE_OK)
         sqlite3_prepare_v2(raw,

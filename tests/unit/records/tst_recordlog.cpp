@@ -2,6 +2,7 @@
 #include "recordsprobe.h"
 
 #include <QTest>
+#include <QtEndian>
 
 using namespace gridloom;
 using namespace gridloom::test;
@@ -62,6 +63,7 @@ private Q_SLOTS:
     void documentedBytesAreRead();
     void kindsOfVersion2AreTheDocumentedOnes();
     void newerVersionIsNamed();
+    void packedGroupsReadBack();
     void tornAtEachByteLosesTheLastRecordOnly();
     void flippedByteIsNoticed();
     void damageInTheMiddleCostsOneRecord();
@@ -140,6 +142,44 @@ void RecordLogTest::documentedBytesAreRead()
     QVERIFY(e.message.isRetained);
     QCOMPARE(e.message.qos, std::uint8_t{1});
     QCOMPARE(std::get<OutboxAcknowledged>(log.records[4].record).messageId, std::uint64_t{40});
+}
+
+void RecordLogTest::packedGroupsReadBack()
+{
+    QByteArray group;
+    for (std::uint64_t i = 0; i < 20; ++i) {
+        encodeRecord(group, 100 + 2 * i, aRun(300 + i));
+        encodeRecord(group, 101 + 2 * i, anAlarm(QString::number(i)));
+    }
+    QByteArray packed = group;
+    packFrames(packed);
+    QVERIFY2(packed.size() * 3 < group.size(), qPrintable(QString::number(packed.size())));
+    // By the documented layout: a frame of kind 13, the size in big endian, a zlib stream.
+    QCOMPARE(static_cast<int>(packed[8]), 13);
+    QCOMPARE(qFromBigEndian<quint32>(packed.constData() + kFrameHeaderSize), static_cast<quint32>(group.size()));
+    QCOMPARE(packed.sliced(kFrameHeaderSize + 4, 1), QByteArray("\x78"));
+    const LogContents plain = readLog(logHeader() + group);
+    QByteArray file = logHeader() + packed;
+    encodeRecord(file, 200, aRun(400));
+    const LogContents log = readLog(file);
+    QCOMPARE(log.firstDamage, -1);
+    QCOMPARE(log.records.size(), plain.records.size() + 1);
+    for (std::size_t i = 0; i < plain.records.size(); ++i) {
+        QByteArray expected, actual;
+        encodeRecord(expected, plain.records[i].number, plain.records[i].record);
+        encodeRecord(actual, log.records[i].number, log.records[i].record);
+        QCOMPARE(actual, expected);
+    }
+    // A flipped byte costs the group and nothing else.
+    file[logHeader().size() + packed.size() / 2] ^= 1;
+    QCOMPARE(readLog(file).firstDamage, logHeader().size());
+    QCOMPARE(readLog(file).records.size(), std::size_t{1});
+    // What does not get smaller stays as it is.
+    QByteArray small;
+    encodeRecord(small, 1, anAcknowledgement(7));
+    QByteArray same = small;
+    packFrames(same);
+    QCOMPARE(same, small);
 }
 
 void RecordLogTest::tornAtEachByteLosesTheLastRecordOnly()

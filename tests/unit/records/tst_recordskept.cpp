@@ -16,6 +16,7 @@ class RecordsKeptTest : public QObject {
 private Q_SLOTS:
     void init() { m_dir = temporaryFolder(); }
     void lastStateOfAKeyWins();
+    void aFlippedStateIsNoState();
     void openAlarmsAreThoseNotNormal();
     void repliesAndDeploymentsSurvive();
     void everyKindHasItsRow();
@@ -67,6 +68,23 @@ void RecordsKeptTest::lastStateOfAKeyWins()
              (QStringList{QStringLiteral("script/t"), QStringLiteral("script/u"), QStringLiteral("window/a.b")}));
     store.append(aRun(1)); // from here on they are the engine's
     QVERIFY(store.states().empty());
+}
+
+// PC-18 (d): SQLite would not notice.
+void RecordsKeptTest::aFlippedStateIsNoState()
+{
+    append({state("script/t", "a state to flip"), state("script/u", "whole")});
+    QByteArray bytes = readFile(database());
+    const qsizetype at = bytes.indexOf("state to flip");
+    QVERIFY(at > 0);
+    bytes[at] ^= 4;
+    writeFile(database(), bytes);
+    RecordsStore store({}, m_clock);
+    QVERIFY(store.open(m_dir->path()));
+    QCOMPARE(store.states(), (States{{QStringLiteral("script/u"), "whole"}}));
+    const QStringList faults = store.takeFaults();
+    QCOMPARE(faults.size(), 1);
+    QVERIFY2(faults[0].contains(QStringLiteral("script/t")) && faults[0].contains(database()), qPrintable(faults[0]));
 }
 
 void RecordsKeptTest::openAlarmsAreThoseNotNormal()
