@@ -90,6 +90,21 @@ void writeCounts(JsonWriter &w, const EngineSnapshot &s, const StatusContext &c)
     number("coordinationWrites", s.coordinationWrites);
 }
 
+void writeSink(JsonWriter &w, const StatusContext::SinkState &sink)
+{
+    const auto dropped = [&](MessageClass kind) { return sink.statistics.dropped[static_cast<std::size_t>(kind)]; };
+    w.beginObject().key("id").string(QStringView(sink.id));
+    w.key("connected").boolean(sink.statistics.isConnected);
+    w.key("waiting").unsignedInteger(sink.statistics.waiting);
+    w.key("bytes").integer(sink.statistics.bytes).key("dropped").beginObject();
+    w.key("telemetry").unsignedInteger(dropped(MessageClass::Telemetry));
+    w.key("triggers").unsignedInteger(dropped(MessageClass::Trigger));
+    w.key("states").unsignedInteger(dropped(MessageClass::State));
+    w.key("replies").unsignedInteger(dropped(MessageClass::Reply));
+    w.key("alarms").unsignedInteger(dropped(MessageClass::Alarm));
+    w.endObject().endObject();
+}
+
 void writeStates(JsonWriter &w, const EngineSnapshot &s, const StatusContext &c)
 {
     w.key("queues").beginObject();
@@ -112,14 +127,7 @@ void writeStates(JsonWriter &w, const EngineSnapshot &s, const StatusContext &c)
     }
     w.endArray().key("sinks").beginArray();
     for (const auto &sink : c.sinks)
-        w.beginObject()
-            .key("id")
-            .string(QStringView(sink.id))
-            .key("connected")
-            .boolean(sink.statistics.isConnected)
-            .key("waiting")
-            .unsignedInteger(sink.statistics.waiting)
-            .endObject();
+        writeSink(w, sink);
     w.endArray().key("alarms").beginArray();
     for (const auto &alarm : s.activeAlarms)
         w.beginObject()

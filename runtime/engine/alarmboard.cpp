@@ -20,7 +20,8 @@ std::vector<AlarmDefinition> systemDefinitions(int firstIndex)
             define("state-damaged", "stateDamaged", Severity::High, SystemAlarm::StateDamaged),
             define("history-lost", "historyLost", Severity::Medium, SystemAlarm::HistoryLost),
             define("records-lost", "recordsLost", Severity::High, SystemAlarm::RecordsLost),
-            define("not-compensated", "notCompensated", Severity::High, SystemAlarm::NotCompensated)};
+            define("not-compensated", "notCompensated", Severity::High, SystemAlarm::NotCompensated),
+            define("outbox-filling", "outboxFilling", Severity::Medium, SystemAlarm::OutboxFilling)};
 }
 } // namespace
 

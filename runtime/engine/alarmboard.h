@@ -19,8 +19,15 @@ namespace gridloom {
 class TriggerRuns;
 
 /// Alarms of the system itself, after those of the design.
-enum class SystemAlarm : std::uint8_t { TriggerDisabled, StateDamaged, HistoryLost, RecordsLost, NotCompensated };
-inline constexpr int kSystemAlarms = 5;
+enum class SystemAlarm : std::uint8_t {
+    TriggerDisabled,
+    StateDamaged,
+    HistoryLost,
+    RecordsLost,
+    NotCompensated,
+    OutboxFilling
+};
+inline constexpr int kSystemAlarms = 6;
 
 class AlarmBoard {
 public:

@@ -149,6 +149,10 @@ void Cycle::handle(EngineEvent &event)
         recordsCommitted(*committed);
     } else if (auto *message = std::get_if<MessageEnded>(&event)) {
         m_outbound.ended(*message, m_runs);
+    } else if (auto *connected = std::get_if<SinkConnected>(&event)) {
+        m_outbound.sinkConnected(connected->sink, m_points, m_now);
+    } else if (auto *level = std::get_if<OutboxLevelChanged>(&event)) {
+        outboxLevelChanged(*level);
     } else if (auto *stored = std::get_if<RowsStored>(&event)) {
         m_history.stored(*stored);
         for (const std::uint64_t run : stored->runs)
@@ -165,7 +169,7 @@ void Cycle::handle(EngineEvent &event)
     } else if (auto *fault = std::get_if<StateFault>(&event)) {
         qCWarning(lcEngine).noquote() << fault->text;
         m_alarms.raiseSystem(SystemAlarm::StateDamaged, fault->text, m_wall);
-    } else {
+    } else if (std::holds_alternative<DrainRequested>(event)) {
         beginDraining();
     }
 }
@@ -178,8 +182,17 @@ void Cycle::healthChanged(const HealthChanged &event)
     link = {event.deviceId, event.health, event.why};
 }
 
+void Cycle::outboxLevelChanged(const OutboxLevelChanged &event)
+{
+    if (const QString text = m_outbound.levelChanged(event); !text.isEmpty())
+        m_alarms.raiseSystem(SystemAlarm::OutboxFilling, text, m_wall);
+    else
+        m_alarms.clearSystem(SystemAlarm::OutboxFilling, m_wall);
+}
+
 void Cycle::recordsCommitted(const RecordsCommitted &event)
 {
+    m_outbound.committed(event.report);
     m_alarms.committed(event.report, event.at, m_runs);
     m_coordination.committed(event.report, m_now);
     if (event.report.result) {
@@ -224,6 +237,7 @@ void Cycle::takeResult(const Sample &sample)
     const ImageSlot &slot = m_points.at(sample.point);
     m_windows.add(sample, m_now, m_wall);
     m_alarms.pointSampled(sample.point, slot, m_now, m_wall);
+    m_outbound.pointSampled(sample.point, slot, m_now);
     if (isChanged && !m_isDraining)
         m_triggers.pointChanged(sample.point, slot, m_now);
     for (const PointHandle computed : m_expressionsOf[sample.point]) {

@@ -67,6 +67,7 @@ private:
     void countPolls();
     void healthChanged(const HealthChanged &event);
     void recordsCommitted(const RecordsCommitted &event);
+    void outboxLevelChanged(const OutboxLevelChanged &event);
     std::shared_ptr<const ProcessImage> image();
     SteadyTime nextDue() const;
 

@@ -43,11 +43,13 @@ Result<void> Engine::start()
     m_records.setCommitted([this](const Records::CommitReport &report) {
         m_inbox.pushAlways(RecordsCommitted{report, m_clock.steadyNow()});
     });
-    if (const auto started = startSinks(); !started)
+    const std::vector<OutboxEntry> pending = m_records.pendingOutbox();
+    m_records.releaseOutbox();
+    if (const auto started = startSinks(pending); !started)
         return started;
     m_cycle = std::make_unique<Cycle>(Cycle::Parts{*m_design, m_clock, m_inbox, m_records, *m_expressions, outlets(),
                                                    m_options.watched, m_options.publish, m_options.checkpointPeriod});
-    m_cycle->adoptOutbox(m_records.pendingOutbox());
+    m_cycle->adoptOutbox(pending);
     for (const Error &error : m_io->start(m_plugins))
         qCWarning(lcEngine).noquote() << error.message;
     m_thread = std::thread([this] { run(); });
@@ -74,14 +76,14 @@ Result<void> Engine::startStore()
     return {};
 }
 
-Result<void> Engine::startSinks()
+Result<void> Engine::startSinks(const std::vector<OutboxEntry> &outbox)
 {
     for (const auto &[id, definition] : m_design->sinks) {
         const auto factory = m_plugins.sink(definition.sink);
         if (!factory)
             return factory.error();
         std::vector<OutboundMessage> pending;
-        for (const OutboxEntry &entry : m_records.pendingOutbox())
+        for (const OutboxEntry &entry : outbox)
             if (entry.sink == id)
                 pending.push_back(entry.message);
         m_sinks.push_back(std::make_unique<SinkRunner>(definition, topicPrefix(m_design->gatewayId), m_inbox, m_clock));
@@ -99,9 +101,9 @@ Outlets Engine::outlets()
     if (m_store)
         o.appendRows = [this](StoreRunner::Batch batch) { return m_store->append(std::move(batch)); };
     for (const auto &runner : m_sinks)
-        o.sinks.push_back({&runner->definition(), [sink = runner.get()](OutboundMessage message, bool isSheddable) {
-                               sink->send(std::move(message), isSheddable);
-                           }});
+        o.sinks.push_back({&runner->definition(),
+                           [sink = runner.get()](OutboundMessage message) { sink->send(std::move(message)); },
+                           [sink = runner.get()](std::size_t n) { sink->settled(n); }});
     o.stopPolling = [this] { m_io->stopPolling(); };
     o.pollCounts = [this] {
         Outlets::PollCounts sum;

@@ -61,7 +61,7 @@ public:
 
 private:
     Result<void> startStore();
-    Result<void> startSinks();
+    Result<void> startSinks(const std::vector<OutboxEntry> &outbox);
     Outlets outlets();
     void run();
 

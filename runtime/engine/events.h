@@ -51,13 +51,38 @@ struct RecordsCommitted {
     Records::CommitReport report;
     SteadyTime at{};
 };
-/// A message has left its sink's queue: Done (acknowledged), Failed (it can never be sent), Discarded (the queue was full).
+/// A message has left its sink's outbox: Done (acknowledged), Failed (it can never be sent), Discarded (the outbox was full,
+/// or a newer state took its place).
 struct MessageEnded {
     QString sink;
     std::uint64_t messageId = 0;
     Outcome outcome = Outcome::Done;
     QString why; ///< unless Done
     SteadyTime at{};
+    bool isBacklog = false; ///< the sink waits for settled(), once its receipt is durable
+};
+/// A sink has a new connection.
+struct SinkConnected {
+    QString sink;
+};
+/// The outbox of a sink is at 80 % of its quota, or below 60 % again.
+struct OutboxLevelChanged {
+    QString sink;
+    bool isFilling = false;
+    qint64 bytes = 0, quota = 0;
+};
+/// A message below the sink's "cmd/"; `payload` is cut when it is too long.
+struct CommandArrived {
+    QString sink;
+    QByteArray verb; ///< last level of its topic: "write"
+    QByteArray payload;
+    bool isRetained = false;
+    bool isTooLong = false;
+};
+/// Commands that nobody looked at, since too many came at once.
+struct CommandsBeyondRate {
+    QString sink;
+    std::uint64_t commands = 0;
 };
 /// A batch of history rows was appended, or refused whole. `runs` are the trigger runs that wrote rows of it.
 struct RowsStored {
@@ -83,7 +108,8 @@ struct DrainRequested {};
 
 using EngineEvent =
     std::variant<SamplesArrived, WriteFinished, HealthChanged, ScriptFinished, ScriptStateSaved, RecordAsked,
-                 RecordsCommitted, MessageEnded, RowsStored, RowsUnsynced, StateFault, DrainRequested>;
+                 RecordsCommitted, MessageEnded, SinkConnected, OutboxLevelChanged, CommandArrived, CommandsBeyondRate,
+                 RowsStored, RowsUnsynced, StateFault, DrainRequested>;
 using EngineInbox = BoundedQueue<EngineEvent>;
 
 } // namespace gridloom

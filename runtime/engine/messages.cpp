@@ -98,6 +98,33 @@ QByteArray publicationPayload(std::uint64_t id, const Design &design, const Publ
     return w.take();
 }
 
+QByteArray backfillPayload(QByteArray payload)
+{
+    constexpr QByteArrayView kId("{\"id\":");
+    if (!payload.startsWith(kId))
+        return payload;
+    qsizetype end = kId.size();
+    while (end < payload.size() && payload[end] >= '0' && payload[end] <= '9')
+        ++end;
+    return payload.insert(end, ",\"backfill\":true");
+}
+
+QByteArray statePayload(std::uint64_t id, const ImageSlot &slot)
+{
+    JsonWriter w(96);
+    w.beginObject().key("id").unsignedInteger(id);
+    w.key("v").value(isUsable(slot.quality) ? slot.value : Value());
+    if (!isGood(slot.quality))
+        w.key("q").string(qualityName(slot.quality));
+    w.key("t");
+    if (slot.sourceTime == WallTime{})
+        w.null();
+    else
+        w.string(view(utcText(slot.sourceTime)));
+    w.endObject();
+    return w.take();
+}
+
 QByteArray alarmPayload(std::uint64_t id, const AlarmBoard::Entry &entry, const AlarmTransition &transition)
 {
     JsonWriter w(256);

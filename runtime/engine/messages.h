@@ -19,6 +19,13 @@ QByteArray scriptPayload(std::uint64_t id, QByteArray payload);
 QByteArray publicationPayload(std::uint64_t id, const Design &design, const Publication &publication,
                               const PointStore &points);
 
+/// The payload of late telemetry: "backfill":true behind its id.
+QByteArray backfillPayload(QByteArray payload);
+
+/// {"id":N,"v":1.5,"t":"..Z"}: the newest state of one point; q stands only where it is not Good, t is null while nothing
+/// was ever received.
+QByteArray statePayload(std::uint64_t id, const ImageSlot &slot);
+
 /// {"id":N,"alarm":"set.alarm","state":"..","from":"..","severity":"..","text":"..","time":"..Z","value":..}
 QByteArray alarmPayload(std::uint64_t id, const AlarmBoard::Entry &entry, const AlarmTransition &transition);
 

@@ -5,16 +5,26 @@
 #include "engine/messages.h"
 #include "engine/triggerruns.h"
 
+#include <algorithm>
+
 namespace gridloom {
 
 namespace {
 // So many values are written as text before the engine looks at its inbox again: triggers and control go first.
 constexpr qsizetype kValuesPerCycle = 1'000;
+
+std::vector<const SinkDefinition *> definitionsOf(const Outlets &outlets)
+{
+    std::vector<const SinkDefinition *> definitions;
+    for (const auto &sink : outlets.sinks)
+        definitions.push_back(sink.definition);
+    return definitions;
+}
 } // namespace
 
 Outbound::Outbound(const Design &design, const Outlets &outlets, Records &records)
     : m_design(design), m_outlets(outlets), m_records(records), m_prefix(topicPrefix(design.gatewayId) + '/'),
-      m_nextId(records.nextMessageId())
+      m_nextId(records.nextMessageId()), m_states(design, definitionsOf(outlets))
 {
     for (std::size_t sink = 0; sink < outlets.sinks.size(); ++sink)
         for (const Publication &publication : outlets.sinks[sink].definition->publications)
@@ -25,10 +35,9 @@ void Outbound::adopt(const std::vector<OutboxEntry> &pending)
 {
     m_messages.offer(pending.size());
     for (const OutboxEntry &entry : pending) {
-        const bool hasSink = std::any_of(m_outlets.sinks.begin(), m_outlets.sinks.end(),
-                                         [&](const auto &sink) { return sink.definition->id == entry.sink; });
-        if (hasSink) {
-            m_open[entry.message.id] = Open{0, {}, entry.message.qos, false};
+        if (sinkOf(entry.sink) < m_outlets.sinks.size()) {
+            // Not a publication of this run's account, whatever it is.
+            m_open[entry.message.id] = Open{0, {}, entry.message.qos, MessageClass::Trigger};
             continue;
         }
         // Its sink left the design: nobody will ever send it.
@@ -40,14 +49,22 @@ void Outbound::adopt(const std::vector<OutboxEntry> &pending)
 void Outbound::send(std::size_t sink, OutboundMessage message, const Open &open, WallTime wall)
 {
     const auto &outlet = m_outlets.sinks[sink];
-    if (message.qos > 0) {
+    message.kind = open.kind;
+    if (message.qos > 0)
         m_messages.offer();
+    if (open.isRecorded())
         m_records.append(OutboxEntry{outlet.definition->id, message, wall});
-    }
-    if (open.isPublication)
+    if (open.isPublication())
         m_publications.offer();
     m_open[message.id] = open;
-    outlet.send(std::move(message), open.isPublication);
+    outlet.send(std::move(message));
+}
+
+std::size_t Outbound::sinkOf(const QString &id) const
+{
+    const auto found = std::find_if(m_outlets.sinks.begin(), m_outlets.sinks.end(),
+                                    [&](const auto &sink) { return sink.definition->id == id; });
+    return static_cast<std::size_t>(found - m_outlets.sinks.begin());
 }
 
 QString Outbound::publish(const PublishAction &action, std::uint64_t run, TriggerRuns &runs, SteadyTime now,
@@ -63,7 +80,7 @@ QString Outbound::publish(const PublishAction &action, std::uint64_t run, Trigge
         OutboundMessage message{id, topic(action.topic), scriptPayload(id, action.payload), action.qos,
                                 action.isRetained};
         runs.effectAsked(run, Effect::Mqtt);
-        send(sink, std::move(message), Open{run, now, action.qos, false}, wall);
+        send(sink, std::move(message), Open{run, now, action.qos, MessageClass::Trigger}, wall);
     }
     return {};
 }
@@ -78,7 +95,7 @@ void Outbound::publishAlarm(const AlarmBoard::Entry &entry, const AlarmTransitio
         const QByteArray below =
             "alarm/" + escapeLevel(entry.name.left(dot)) + '/' + escapeLevel(entry.name.mid(dot + 1));
         send(sink, OutboundMessage{id, topic(below), alarmPayload(id, entry, transition), 1, false},
-             Open{0, now, 1, false}, transition.time);
+             Open{0, now, 1, MessageClass::Alarm}, transition.time);
     }
 }
 
@@ -91,15 +108,75 @@ Nanoseconds Outbound::phaseOf(std::size_t publication) const
         / static_cast<Nanoseconds::rep>(m_publicationList.size());
 }
 
+void Outbound::reply(const QString &sink, const QByteArray &reply, SteadyTime now, WallTime wall)
+{
+    const std::size_t index = sinkOf(sink);
+    const std::uint64_t id = m_nextId++;
+    QByteArray payload = reply;
+    payload.chop(1);
+    payload += ",\"message\":" + QByteArray::number(id) + '}';
+    send(index, OutboundMessage{id, topic("cmd/reply"), payload, 1, false}, Open{0, now, 1, MessageClass::Reply}, wall);
+}
+
+void Outbound::sinkConnected(const QString &sink, const PointStore &points, SteadyTime now)
+{
+    m_states.sinkConnected(sinkOf(sink), points, now);
+}
+
+QString Outbound::levelChanged(const OutboxLevelChanged &event)
+{
+    if (event.isFilling)
+        m_filling[event.sink] = event;
+    else
+        m_filling.erase(event.sink);
+    QStringList texts;
+    for (const auto &[sink, level] : m_filling)
+        texts << QStringLiteral(
+                     "The outbox of sink \"%1\" holds %2 of %3 bytes; when it is full the oldest telemetry is "
+                     "dropped. See why its receiver does not take messages")
+                     .arg(sink)
+                     .arg(level.bytes)
+                     .arg(level.quota);
+    return texts.join(QStringLiteral(". "));
+}
+
 void Outbound::startPublications(SteadyTime now)
 {
     for (std::size_t i = 0; i < m_publicationList.size(); ++i)
         m_schedule.add(nextOnGrid(now, m_publicationList[i].publication->period, phaseOf(i)), i);
 }
 
-void Outbound::publishDue(const PointStore &points, SteadyTime now, WallTime wall)
+std::optional<SteadyTime> Outbound::nextPublication() const
+{
+    const auto publication = m_schedule.next();
+    const auto state = m_states.nextDue();
+    return publication && state ? std::min(*publication, *state) : publication ? publication : state;
+}
+
+void Outbound::stopPublications()
+{
+    m_schedule.clear();
+    m_states.stop();
+}
+
+/// How many.
+qsizetype Outbound::publishStates(const PointStore &points, SteadyTime now, WallTime wall)
 {
     qsizetype values = 0;
+    for (; values < kValuesPerCycle; ++values) {
+        const auto due = m_states.takeDue(now);
+        if (!due)
+            break;
+        const std::uint64_t id = m_nextId++;
+        OutboundMessage message{id, topic(*due->topic), statePayload(id, points.at(due->point)), 1, true};
+        send(due->sink, std::move(message), Open{0, now, 1, MessageClass::State}, wall);
+    }
+    return values;
+}
+
+void Outbound::publishDue(const PointStore &points, SteadyTime now, WallTime wall)
+{
+    qsizetype values = publishStates(points, now, wall);
     while (values < kValuesPerCycle) {
         const auto item = m_schedule.take(now);
         if (!item)
@@ -117,7 +194,8 @@ void Outbound::publishDue(const PointStore &points, SteadyTime now, WallTime wal
         OutboundMessage message{id, topic("telemetry/" + escapeLevel(publication->device)),
                                 publicationPayload(id, m_design, *publication, points),
                                 static_cast<std::uint8_t>(publication->qos), false};
-        send(sink, std::move(message), Open{0, due, static_cast<std::uint8_t>(publication->qos), true}, wall);
+        send(sink, std::move(message),
+             Open{0, due, static_cast<std::uint8_t>(publication->qos), MessageClass::Telemetry}, wall);
     }
 }
 
@@ -128,17 +206,30 @@ void Outbound::ended(const MessageEnded &event, TriggerRuns &runs)
         return;
     const Open open = it->second;
     m_open.erase(it);
-    if (open.qos > 0) {
+    if (open.qos > 0)
         m_messages.finish(event.outcome);
-        m_records.append(OutboxAcknowledged{event.sink, event.messageId});
+    if (open.isRecorded()) {
+        const RecordNumber record = m_records.append(OutboxAcknowledged{event.sink, event.messageId});
+        if (event.isBacklog)
+            m_receipts.push_back({record, sinkOf(event.sink)});
+    } else if (event.isBacklog) {
+        m_outlets.sinks[sinkOf(event.sink)].settled(1);
     }
-    if (open.isPublication) {
+    if (open.isPublication()) {
         m_publications.finish(event.outcome);
         if (event.outcome == Outcome::Done)
             m_latency.add(event.at - open.due);
     }
     if (open.run != 0)
         runs.effectEnded(open.run, Effect::Mqtt, event.at, event.why);
+}
+
+void Outbound::committed(const Records::CommitReport &report)
+{
+    while (!m_receipts.empty() && m_receipts.front().record <= report.last) {
+        m_outlets.sinks[m_receipts.front().sink].settled(1);
+        m_receipts.pop_front();
+    }
 }
 
 } // namespace gridloom

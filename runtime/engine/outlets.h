@@ -20,7 +20,8 @@ struct Outlets {
     std::function<bool(StoreRunner::Batch)> appendRows;
     struct SinkOutlet {
         const SinkDefinition *definition = nullptr;
-        std::function<void(OutboundMessage, bool isSheddable)> send;
+        std::function<void(OutboundMessage)> send;
+        std::function<void(std::size_t)> settled; ///< see SinkRunner
     };
     std::vector<SinkOutlet> sinks;
     std::function<void()> stopPolling;

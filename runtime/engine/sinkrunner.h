@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// SinkRunner: one sink at run time, on a thread of its own with an event loop. It owns what waits to be sent, the window
-// of unacknowledged messages and the retry. A message leaves only when it is acknowledged; per topic they go out in
-// order, since one that failed is sent again before anything newer.
+// SinkRunner: one sink at run time, on a thread of its own with an event loop. What it owes lies in an Outbox, which
+// decides what is sent when; this moves messages between engine, outbox and sink, and bounds what comes in.
 #pragma once
 
 #include "engine/eventloopwakeup.h"
 #include "engine/events.h"
+#include "engine/outbox.h"
 #include "sdk/sink.h"
 
 #include <QThread>
 #include <QTimer>
 
-#include <deque>
 #include <memory>
 #include <mutex>
 
@@ -19,56 +18,66 @@ namespace gridloom {
 
 class SinkRunner final : public SinkHost {
 public:
-    /// Most messages that wait in memory; beyond it the oldest periodic publication is dropped and counted.
-    static constexpr std::size_t kMaxWaiting = 20'000;
+    /// Longest payload of a command, bytes.
+    static constexpr qsizetype kLongestCommand = 64 * 1024;
 
     SinkRunner(const SinkDefinition &definition, QByteArray topicPrefix, EngineInbox &inbox, const Clock &clock);
     ~SinkRunner() override;
 
     /// Starts the thread and the sink. Blocks until the sink is configured. `pending`: what an earlier run left.
     Result<void> start(SinkFactory &factory, std::vector<OutboundMessage> pending);
-    /// Engine thread; never blocks. `isSheddable`: telemetry, the first to go when the queue is full.
-    void send(OutboundMessage message, bool isSheddable);
+    /// Engine thread; never blocks.
+    void send(OutboundMessage message);
+    /// The receipts of `n` messages whose end was reported with isBacklog are durable. Engine thread; never blocks.
+    void settled(std::size_t n);
     void stop();
 
     const SinkDefinition &definition() const { return m_definition; }
     struct Statistics {
         bool isConnected = false;
-        std::size_t waiting = 0; ///< sent ones without acknowledgement included
-        QString why;             ///< of the last disconnect
+        std::size_t waiting = 0;                              ///< sent ones without acknowledgement included
+        qint64 bytes = 0;                                     ///< of these
+        std::array<std::uint64_t, kMessageClasses> dropped{}; ///< by class, because of the quota
+        QString why;                                          ///< of the last disconnect
     };
     Statistics statistics() const; ///< any thread
 
     void delivered(std::uint64_t messageId) override;
     void failed(std::uint64_t messageId, const Error &error) override;
     void connectionChanged(bool isConnected, const Error &why) override;
+    void messageReceived(const QByteArray &topic, const QByteArray &payload, bool isRetained) override;
 
 private:
-    struct Waiting {
-        OutboundMessage message;
-        bool isSheddable = false;
-        bool isHeld = false; ///< by the sink
+    struct Settled {
+        std::size_t messages = 0;
     };
-    void takeQueued();
-    void shed();
+    using Task = std::variant<OutboundMessage, Settled>;
+    void runQueued();
     void fillWindow();
+    void armTimer();
+    void reportLevel();
     void publishStatistics();
+    void ended(const OutboundMessage &message, Outcome outcome, bool isBacklog, const QString &why);
+    bool mayCommand(Outbox::Time now);
 
     const SinkDefinition &m_definition;
     const QByteArray m_topicPrefix;
     EngineInbox &m_inbox;
     const Clock &m_clock;
     QThread m_thread;
-    BoundedQueue<Waiting> m_queue{1024};
+    BoundedQueue<Task> m_queue{1024};
 
     // The sink's thread only.
     std::unique_ptr<EventLoopWakeUp> m_wakeUp;
     std::unique_ptr<Sink> m_sink;
-    std::unique_ptr<QTimer> m_retryTimer;
-    std::deque<Waiting> m_waiting; ///< oldest first; held ones are among the first
-    std::vector<Waiting> m_taken;
-    std::size_t m_held = 0;
-    bool m_isConnected = false;
+    std::unique_ptr<QTimer> m_timer; ///< for the outbox's next take()
+    Outbox m_outbox;
+    std::vector<Task> m_taken;
+    bool m_isFilling = false;
+    double m_commandAllowance = 0;
+    Outbox::Time m_commandAllowedAt{};
+    std::uint64_t m_commandsBeyondRate = 0; ///< not yet reported
+    Outbox::Time m_beyondRateReported{};
 
     mutable std::mutex m_statisticsMutex;
     Statistics m_statistics;

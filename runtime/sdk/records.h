@@ -147,6 +147,8 @@ public:
     virtual void setCommitted(std::function<void(const CommitReport &)> committed) = 0;
     /// Outbox entries of earlier runs that were never acknowledged, oldest first. Before the first append.
     virtual std::vector<OutboxEntry> pendingOutbox() const = 0;
+    /// They were taken over: an hour's outage need not stay in memory twice.
+    virtual void releaseOutbox() {}
     /// The last value of each StateRecord's key, as earlier runs left them. Before the first append.
     virtual std::map<QString, QByteArray> states() const = 0;
     /// The newest transition of each alarm that is not Normal; `from`, `value` and `run` are not kept. Before the first

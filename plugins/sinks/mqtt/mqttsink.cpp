@@ -5,12 +5,15 @@
 #include "core/topics.h"
 
 #include <QDateTime>
+#include <QLoggingCategory>
 
 #include <algorithm>
 
 namespace gridloom {
 
 namespace {
+
+Q_LOGGING_CATEGORY(lcMqtt, "gridloom.sink.mqtt")
 
 Error settingsError(const QString &message)
 {
@@ -42,6 +45,7 @@ Result<void> MqttSink::configure(const QJsonObject &params, const QByteArray &to
     if (port < 1 || port > 65'535)
         return settingsError(QStringLiteral("port %1 is none; use 1 to 65535").arg(port));
     m_settings.port = static_cast<std::uint16_t>(port);
+    m_topicPrefix = topicPrefix;
     m_statusTopic = topicPrefix + "/status";
     if (!validTopic(m_statusTopic))
         return settingsError(QStringLiteral("the gateway's name gives no valid topic; shorten it"));
@@ -68,9 +72,21 @@ Result<void> MqttSink::configure(const QJsonObject &params, const QByteArray &to
     return {};
 }
 
+Result<void> MqttSink::subscribe(const QByteArray &filter)
+{
+    m_filters.push_back(m_topicPrefix + '/' + filter);
+    return {};
+}
+
 void MqttSink::start()
 {
     m_client = std::make_unique<MqttClient>(m_settings);
+    for (const QByteArray &filter : m_filters)
+        static_cast<void>(m_client->subscribe(filter, 1)); // its own words below a prefix that was checked
+    connect(m_client.get(), &MqttClient::subscribed, this, &MqttSink::subscribed);
+    connect(m_client.get(), &MqttClient::messageReceived, this, [this](const MqttMessage &message) {
+        m_host.messageReceived(message.topic, message.payload, message.isRetained);
+    });
     connect(m_client.get(), &MqttClient::connected, this, &MqttSink::connected);
     connect(m_client.get(), &MqttClient::disconnected, this, &MqttSink::disconnected);
     connect(m_client.get(), &MqttClient::acknowledged, this, &MqttSink::acknowledged);
@@ -81,8 +97,13 @@ void MqttSink::start()
 void MqttSink::send(std::span<const OutboundMessage> messages)
 {
     for (const OutboundMessage &message : messages) {
-        const auto published = m_client->publish({message.topic, message.payload, message.qos, message.isRetained},
-                                                 m_settings.isVersion5 ? QByteArray::number(message.id) : QByteArray());
+        MqttProperties properties;
+        if (m_settings.isVersion5)
+            properties.emplace_back("id", QByteArray::number(message.id));
+        if (m_settings.isVersion5 && message.isBackfill)
+            properties.emplace_back("backfill", "true");
+        const auto published =
+            m_client->publish({message.topic, message.payload, message.qos, message.isRetained}, properties);
         if (!published) {
             m_host.failed(message.id, published.error());
             continue;
@@ -143,6 +164,14 @@ void MqttSink::refused(int packetId, const Error &why)
 {
     if (const auto held = take(packetId))
         m_host.failed(held->messageId, why);
+}
+
+/// Without commands the rest of the sink is as good as ever, so the connection stays.
+void MqttSink::subscribed(const QByteArray &filter, bool isGranted)
+{
+    if (!isGranted)
+        qCWarning(lcMqtt).noquote() << m_settings.host << "refused the subscription to" << filter
+                                    << "- commands will not arrive. Check the access rights of this client";
 }
 
 /// The timer is not restarted with each acknowledgement; it looks here how long the last one is ago.

@@ -25,6 +25,7 @@ public:
 
     /// Errors: "mqtt.settings".
     Result<void> configure(const QJsonObject &params, const QByteArray &topicPrefix) override;
+    Result<void> subscribe(const QByteArray &filter) override;
     void start() override;
     void send(std::span<const OutboundMessage> messages) override;
     void stop() override;
@@ -40,6 +41,7 @@ private:
     void disconnected(const Error &why);
     void acknowledged(int packetId);
     void refused(int packetId, const Error &why);
+    void subscribed(const QByteArray &filter, bool isGranted);
     void acknowledgementIsDue();
     std::optional<Held> take(int packetId);
     void failAll(const Error &why);
@@ -48,7 +50,9 @@ private:
     SinkHost &m_host;
     const Clock &m_clock;
     MqttSettings m_settings;
+    QByteArray m_topicPrefix;
     QByteArray m_statusTopic;
+    std::vector<QByteArray> m_filters;
     std::chrono::milliseconds m_ackTimeout{10'000};
     std::unique_ptr<MqttClient> m_client;
     std::vector<Held> m_held; ///< in the order sent; at most kSinkWindow

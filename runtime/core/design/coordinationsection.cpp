@@ -133,7 +133,7 @@ void readCoordination(DesignScope &scope)
             task.when = readPeriod(*when);
             when->finish();
         }
-        task.priority = readPriority(reader, task.priority);
+        task.priority = readPriority(reader, u"priority", task.priority);
         task.lease = reader.duration(u"leaseMs", kShortestPeriod, task.lease);
         const std::size_t before = reader.faults().total();
         UniqueWords ids("design.duplicateId");

@@ -202,6 +202,12 @@ struct SinkDefinition {
     QJsonObject params;
     bool publishesAlarms = true; ///< "alarms": each alarm transition as a message
     QList<Publication> publications;
+    qint64 outboxQuota = 64 << 20; ///< "outbox": {"quotaMb"}: bytes of topics and payloads that may wait
+    /// "state": {"points":[point or device ids],"minIntervalMs"}: each one's newest value as a retained message.
+    QList<PointHandle> statePoints;
+    Milliseconds stateMinInterval{1'000};
+    bool acceptsCommands = false; ///< "commands"
+    ControlPriority commandPriority = ControlPriority::Manual;
 };
 
 struct StoreDefinition {

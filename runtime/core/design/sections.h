@@ -54,11 +54,11 @@ void readStores(DesignScope &scope);
 
 /// "storage" of the object, each absent key taken from `inherited`.
 StoragePolicy readStorage(ObjectReader &reader, const StoragePolicy &inherited);
+/// A word of ControlPriority.
+ControlPriority readPriority(ObjectReader &reader, QStringView key, ControlPriority byDefault);
 
 /// "periodMs" and "phaseMs" of the object.
 PeriodicTrigger readPeriod(ObjectReader &when);
-/// "priority" of the object.
-ControlPriority readPriority(ObjectReader &reader, ControlPriority byDefault);
 
 inline constexpr std::int64_t kDesignSchema = 1;
 inline constexpr Milliseconds kShortestPeriod{10};

@@ -3,12 +3,17 @@
 #include "core/design/nearestname.h"
 #include "core/design/sections.h"
 
+#include <QJsonArray>
+
+#include <algorithm>
+
 namespace gridloom {
 
 namespace {
 
 constexpr qsizetype kMostPublications = 10'000;
 constexpr qsizetype kMostPoints = 10'000;
+constexpr std::int64_t kMostQuotaMb = 4'096;
 
 const Device *readDeviceOf(DesignScope &scope, ObjectReader &reader)
 {
@@ -73,6 +78,49 @@ Publication readPublication(DesignScope &scope, ObjectReader &reader)
     return publication;
 }
 
+void readOutbox(ObjectReader &reader, SinkDefinition &sink)
+{
+    auto outbox = reader.child(u"outbox");
+    if (!outbox)
+        return;
+    sink.outboxQuota = outbox->integer(u"quotaMb", 1, kMostQuotaMb, sink.outboxQuota >> 20) << 20;
+    outbox->finish();
+}
+
+void readState(DesignScope &scope, ObjectReader &reader, SinkDefinition &sink)
+{
+    auto state = reader.child(u"state");
+    if (!state)
+        return;
+    state->require(u"points");
+    for (const PlacedText &reference : state->texts(u"points", kMostPoints)) {
+        const auto device = scope.design.devices.find(reference.text);
+        if (device == scope.design.devices.end()) {
+            if (const PointHandle handle = scope.points.resolve(*state, reference); handle != kNoPoint)
+                sink.statePoints.append(handle);
+            continue;
+        }
+        for (const Point &point : device->second.points)
+            sink.statePoints.append(point.handle);
+    }
+    std::sort(sink.statePoints.begin(), sink.statePoints.end()); // a device and a point of it may both be named
+    sink.statePoints.erase(std::unique(sink.statePoints.begin(), sink.statePoints.end()), sink.statePoints.end());
+    sink.stateMinInterval = state->duration(u"minIntervalMs", kShortestPeriod, sink.stateMinInterval);
+    state->finish();
+}
+
+void readCommands(ObjectReader &reader, const QJsonObject *manifest, SinkDefinition &sink)
+{
+    sink.acceptsCommands = reader.boolean(u"commands", false);
+    if (!sink.acceptsCommands) {
+        reader.refuse(u"commandPriority", QStringLiteral("belongs to \"commands\": true"));
+        return;
+    }
+    sink.commandPriority = readPriority(reader, u"commandPriority", sink.commandPriority);
+    if (manifest && !manifest->value(u"capabilities").toArray().contains(QLatin1String("commands")))
+        reader.fault(u"commands", "design.notAllowed", QStringLiteral("a sink of this kind receives nothing"));
+}
+
 } // namespace
 
 void readSinks(DesignScope &scope)
@@ -86,6 +134,9 @@ void readSinks(DesignScope &scope)
             const QJsonObject *manifest = scope.plugins.read(reader, u"sink", QStringLiteral("sink"), sink.sink);
             sink.params = PluginCatalog::params(reader, u"params", manifest, QStringLiteral("params"));
             sink.publishesAlarms = reader.boolean(u"alarms", true);
+            readOutbox(reader, sink);
+            readState(scope, reader, sink);
+            readCommands(reader, manifest, sink);
             UniqueWords ids("design.duplicateId");
             for (ObjectReader &item : reader.children(u"publications", kMostPublications, false)) {
                 sink.publications.append(readPublication(scope, item));

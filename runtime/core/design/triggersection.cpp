@@ -88,7 +88,7 @@ PeriodicTrigger readPeriod(ObjectReader &when)
     return periodic;
 }
 
-ControlPriority readPriority(ObjectReader &reader, ControlPriority byDefault)
+ControlPriority readPriority(ObjectReader &reader, QStringView key, ControlPriority byDefault)
 {
     static constexpr Choice<ControlPriority> kPriorities[] = {
         {u"safety", ControlPriority::Safety},
@@ -99,7 +99,7 @@ ControlPriority readPriority(ObjectReader &reader, ControlPriority byDefault)
         {u"selfConsumption", ControlPriority::SelfConsumption},
         {u"comfort", ControlPriority::Comfort},
         {u"manual", ControlPriority::Manual}};
-    return reader.choice(u"priority", kPriorities, std::optional(byDefault));
+    return reader.choice(key, kPriorities, std::optional(byDefault));
 }
 
 void readTriggers(DesignScope &scope)
@@ -118,7 +118,7 @@ void readTriggers(DesignScope &scope)
             reader.refuse(u"queueLength", QStringLiteral("belongs to the overlap queue"));
         trigger.timeLimit = Milliseconds(reader.integer(u"timeLimitMs", 1, 1'000, trigger.timeLimit.count()));
         trigger.memoryLimit = static_cast<std::size_t>(reader.integer(u"memoryLimitKb", 64, 8'192, 1'024)) * 1'024;
-        trigger.priority = readPriority(reader, trigger.priority);
+        trigger.priority = readPriority(reader, u"priority", trigger.priority);
         trigger.params = reader.object(u"params");
         readScript(scope, reader, trigger);
         scope.design.triggers.emplace(id, std::move(trigger));

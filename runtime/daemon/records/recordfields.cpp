@@ -4,6 +4,10 @@
 namespace gridloom {
 
 namespace {
+// Bits of an outbox entry's flags: QoS, class of message, retained. Files before there were classes have 0 there.
+constexpr std::uint8_t kQosMask = 0x03;
+constexpr int kClassShift = 2;
+constexpr std::uint8_t kClassMask = 0x07;
 constexpr std::uint8_t kRetained = 0x80;
 
 void writeTime(FrameWriter &w, WallTime time)
@@ -97,7 +101,8 @@ void write(FrameWriter &w, const OutboxEntry &entry)
     w.varint(m.id);
     w.bytes(m.topic);
     w.bytes(m.payload);
-    w.byte(static_cast<std::uint8_t>(m.qos | (m.isRetained ? kRetained : 0U)));
+    w.byte(static_cast<std::uint8_t>(m.qos | static_cast<unsigned>(m.kind) << kClassShift
+                                     | (m.isRetained ? kRetained : 0U)));
     writeTime(w, entry.created);
 }
 void read(FieldReader &r, OutboxEntry &entry)
@@ -108,7 +113,8 @@ void read(FieldReader &r, OutboxEntry &entry)
     m.topic = r.bytes().toByteArray();
     m.payload = r.bytes().toByteArray();
     const std::uint8_t flags = r.byte();
-    m.qos = flags & static_cast<std::uint8_t>(~kRetained);
+    m.qos = flags & kQosMask;
+    m.kind = messageClass(flags >> kClassShift & kClassMask);
     m.isRetained = (flags & kRetained) != 0;
     entry.created = readTime(r);
 }

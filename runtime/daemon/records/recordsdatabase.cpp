@@ -85,6 +85,18 @@ Result<std::unique_ptr<RecordsDatabase>> RecordsDatabase::open(const QString &pa
     return database;
 }
 
+template<typename Fill>
+Result<void> RecordsDatabase::select(QLatin1String sql, const Fill &fill)
+{
+    QSqlQuery query(m_db);
+    query.setForwardOnly(true);
+    if (!query.exec(sql))
+        return databaseError(m_db, query.lastError());
+    while (query.next())
+        fill(query);
+    return {};
+}
+
 Result<void> RecordsDatabase::prepare(const QString &path, bool isChecked)
 {
     m_path = path;
@@ -106,6 +118,12 @@ Result<void> RecordsDatabase::prepare(const QString &path, bool isChecked)
         if (auto done = run(sql); !done)
             return done;
     }
+    bool hasClass = false;
+    if (auto done = select(schema::kHasOutboxClass, [&](const QSqlQuery &) { hasClass = true; }); !done)
+        return done;
+    if (!hasClass)
+        if (auto done = run(schema::kAddOutboxClass); !done)
+            return done;
     for (const auto &[table, column] : schema::kViews) {
         QString sql = schema::kCreateView;
         sql.replace(QLatin1String("%1"), table).replace(QLatin1String("%2"), column);
@@ -199,18 +217,6 @@ Result<void> RecordsDatabase::readMeta()
     return {};
 }
 
-template<typename Fill>
-Result<void> RecordsDatabase::select(QLatin1String sql, const Fill &fill)
-{
-    QSqlQuery query(m_db);
-    query.setForwardOnly(true);
-    if (!query.exec(sql))
-        return databaseError(m_db, query.lastError());
-    while (query.next())
-        fill(query);
-    return {};
-}
-
 Result<KeptRecords> RecordsDatabase::kept()
 {
     const auto time = [](const QVariant &us) { return WallTime(std::chrono::microseconds(us.toLongLong())); };
@@ -224,6 +230,7 @@ Result<KeptRecords> RecordsDatabase::kept()
         entry.message.qos = static_cast<std::uint8_t>(row.value(4).toInt());
         entry.message.isRetained = row.value(5).toBool();
         entry.created = time(row.value(6));
+        entry.message.kind = messageClass(row.value(7).toULongLong());
         kept.outbox.push_back(std::move(entry));
     });
     if (done)

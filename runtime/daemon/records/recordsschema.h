@@ -10,7 +10,7 @@
 
 namespace gridloom::schema {
 
-/// Stored in meta as schema_version; files without it are of version 1. Version 2 added tables.
+/// Stored in meta as schema_version; files without it are of version 1. Version 2 added tables and outbox.class.
 inline constexpr std::int64_t kVersion = 2;
 
 // Times are microseconds of UTC since 1970; integers of 64 bits keep their bit pattern.
@@ -29,7 +29,8 @@ inline constexpr std::array kCreate{
                   "aggregation_us INTEGER, done_us INTEGER, detail TEXT NOT NULL)"),
     QLatin1String("CREATE TABLE IF NOT EXISTS outbox(number INTEGER PRIMARY KEY, sink TEXT NOT NULL, "
                   "message_id INTEGER NOT NULL, topic BLOB NOT NULL, payload BLOB NOT NULL, qos INTEGER NOT NULL, "
-                  "retained INTEGER NOT NULL, created_us INTEGER NOT NULL, UNIQUE(sink, message_id))"),
+                  "retained INTEGER NOT NULL, created_us INTEGER NOT NULL, class INTEGER NOT NULL DEFAULT 0, "
+                  "UNIQUE(sink, message_id))"),
     QLatin1String("CREATE TABLE IF NOT EXISTS alarm_states(alarm_id TEXT PRIMARY KEY, state TEXT NOT NULL, "
                   "severity TEXT NOT NULL, since_us INTEGER NOT NULL, text TEXT NOT NULL) WITHOUT ROWID"),
     QLatin1String("CREATE TABLE IF NOT EXISTS states(key TEXT PRIMARY KEY, value BLOB NOT NULL, "
@@ -76,7 +77,7 @@ inline constexpr QLatin1String kInsertControl(
     "INSERT OR IGNORE INTO control_records VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 inline constexpr QLatin1String kInsertRun(
     "INSERT OR IGNORE INTO run_records VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-inline constexpr QLatin1String kInsertOutbox("INSERT OR REPLACE INTO outbox VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+inline constexpr QLatin1String kInsertOutbox("INSERT OR REPLACE INTO outbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
 inline constexpr QLatin1String kRemoveOutbox("DELETE FROM outbox WHERE sink = ? AND message_id = ?");
 inline constexpr QLatin1String kInsertAlarmState("INSERT OR REPLACE INTO alarm_states VALUES(?, ?, ?, ?, ?)");
 inline constexpr QLatin1String kRemoveAlarmState("DELETE FROM alarm_states WHERE alarm_id = ?");
@@ -90,7 +91,9 @@ inline constexpr QLatin1String kInsertCoordination(
 inline constexpr QLatin1String kInsertReply("INSERT OR REPLACE INTO command_replies VALUES(?, ?, ?, ?)");
 inline constexpr QLatin1String kSetMeta("INSERT OR REPLACE INTO meta VALUES(?, ?)");
 inline constexpr QLatin1String kSelectOutbox(
-    "SELECT sink, message_id, topic, payload, qos, retained, created_us FROM outbox ORDER BY number");
+    "SELECT sink, message_id, topic, payload, qos, retained, created_us, class FROM outbox ORDER BY number");
+inline constexpr QLatin1String kHasOutboxClass("SELECT 1 FROM pragma_table_info('outbox') WHERE name = 'class'");
+inline constexpr QLatin1String kAddOutboxClass("ALTER TABLE outbox ADD COLUMN class INTEGER NOT NULL DEFAULT 0");
 inline constexpr QLatin1String kSelectAlarmStates(
     "SELECT alarm_id, state, severity, since_us, text FROM alarm_states ORDER BY since_us");
 inline constexpr QLatin1String kSelectStates("SELECT key, value, crc FROM states");

@@ -135,7 +135,7 @@ Result<void> RecordStatements::insert(qlonglong number, const OutboxEntry &e)
     const OutboundMessage &m = e.message;
     return run(m_insertOutbox,
                {number, text(e.sink), bits(m.id), blob(m.topic), blob(m.payload), int{m.qos}, m.isRetained,
-                micros(e.created)});
+                micros(e.created), static_cast<int>(m.kind)});
 }
 
 Result<void> RecordStatements::insert(qlonglong, const OutboxAcknowledged &acknowledged)

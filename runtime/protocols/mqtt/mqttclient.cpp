@@ -250,7 +250,8 @@ bool MqttClient::deliverEvents()
         case MqttEvent::Kind::Refused:
             Q_EMIT refused(event.packetId,
                            Error{QStringLiteral("mqtt.refused"),
-                                 QStringLiteral("%1 refused the message: %2").arg(m_settings.host, event.text), true});
+                                 QStringLiteral("%1 refused the message: %2").arg(m_settings.host, event.text),
+                                 event.isRetryable});
             break;
         case MqttEvent::Kind::Message: Q_EMIT messageReceived(event.message); break;
         case MqttEvent::Kind::Subscribed:
@@ -277,7 +278,7 @@ void MqttClient::connectionAccepted()
     Q_EMIT connected();
 }
 
-Result<int> MqttClient::publish(const MqttMessage &message, const QByteArray &property)
+Result<int> MqttClient::publish(const MqttMessage &message, const MqttProperties &properties)
 {
     if (!m_isConnected)
         return retryable("mqtt.notConnected", QStringLiteral("there is no connection to %1").arg(m_settings.host));
@@ -286,7 +287,7 @@ Result<int> MqttClient::publish(const MqttMessage &message, const QByteArray &pr
                      QStringLiteral("\"%1\" is no topic to publish to: 1 to 65,535 bytes of UTF-8 without + and #")
                          .arg(QString::fromUtf8(message.topic.left(80)))};
     int packetId = 0;
-    const int result = m_session->publish(message, m_settings.isVersion5 ? property : QByteArray(), packetId);
+    const int result = m_session->publish(message, properties, packetId);
     switch (result) {
     case MOSQ_ERR_SUCCESS: break;
     case MOSQ_ERR_PAYLOAD_SIZE:

@@ -65,6 +65,9 @@ struct MqttMessage {
     bool isRetained = false;
 };
 
+/// Names and values.
+using MqttProperties = std::vector<std::pair<QByteArray, QByteArray>>;
+
 class MqttClient : public QObject {
     Q_OBJECT
 public:
@@ -79,11 +82,11 @@ public:
     bool isConnected() const { return m_isConnected; }
 
     /// Hands one message to the socket; what the socket does not take, or with 5.0 the broker's receive maximum holds
-    /// back, the library queues without bound: the caller bounds what it gives. `property` goes along as user property
-    /// "id" (5.0 only; "": none). Answers the packet id that acknowledged() or refused() will name, unless
+    /// back, the library queues without bound: the caller bounds what it gives. `properties` go along as user properties
+    /// (5.0 only). Answers the packet id that acknowledged() or refused() will name, unless
     /// disconnected() comes first. Errors: "mqtt.notConnected" and "mqtt.lost" (retryable), "mqtt.topic",
     /// "mqtt.payload".
-    Result<int> publish(const MqttMessage &message, const QByteArray &property = {});
+    Result<int> publish(const MqttMessage &message, const MqttProperties &properties = {});
     /// Kept over reconnects; answered by subscribed() each time the broker granted it. Error "mqtt.topic".
     Result<void> subscribe(const QByteArray &filter, std::uint8_t qos);
     /// Gives up this connection for a reason the caller saw (no acknowledgement for too long); disconnected() follows
@@ -96,7 +99,8 @@ Q_SIGNALS:
     void disconnected(const gridloom::Error &why);
     /// QoS 0: written to the socket. QoS 1: PUBACK. QoS 2: PUBCOMP.
     void acknowledged(int packetId);
-    /// MQTT 5.0: the broker acknowledged with a reason code of 0x80 or above and keeps nothing of the message.
+    /// MQTT 5.0: the broker acknowledged with a reason code of 0x80 or above and keeps nothing of the message. Not retryable
+    /// when it says that this topic or payload will never do (0x90, 0x99).
     void refused(int packetId, const gridloom::Error &why);
     void subscribed(const QByteArray &filter, bool isGranted);
     void messageReceived(const gridloom::MqttMessage &message);

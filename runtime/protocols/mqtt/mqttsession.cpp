@@ -148,6 +148,7 @@ void MqttClient::Session::setCallbacks()
             MqttEvent event;
             event.kind = reason >= MQTT_RC_UNSPECIFIED ? MqttEvent::Kind::Refused : MqttEvent::Kind::Acknowledged;
             event.packetId = packetId;
+            event.isRetryable = reason != MQTT_RC_TOPIC_NAME_INVALID && reason != MQTT_RC_PAYLOAD_FORMAT_INVALID;
             if (event.kind == MqttEvent::Kind::Refused)
                 event.text = QString::fromUtf8(mosquitto_reason_string(reason));
             static_cast<Session *>(object)->events.push_back(std::move(event));
@@ -171,16 +172,17 @@ void MqttClient::Session::setCallbacks()
     });
 }
 
-int MqttClient::Session::publish(const MqttMessage &message, const QByteArray &property, int &packetId)
+int MqttClient::Session::publish(const MqttMessage &message, const MqttProperties &properties, int &packetId)
 {
-    mosquitto_property *properties = nullptr;
-    if (!property.isEmpty())
-        mosquitto_property_add_string_pair(&properties, MQTT_PROP_USER_PROPERTY, "id", property.constData());
+    mosquitto_property *list = nullptr;
+    if (m_isVersion5)
+        for (const auto &[name, value] : properties)
+            mosquitto_property_add_string_pair(&list, MQTT_PROP_USER_PROPERTY, name.constData(), value.constData());
     const int result =
         mosquitto_publish_v5(m_library, &packetId, message.topic.constData(), static_cast<int>(message.payload.size()),
-                             message.payload.constData(), message.qos, message.isRetained, properties);
+                             message.payload.constData(), message.qos, message.isRetained, list);
     const int systemError = errno;
-    mosquitto_property_free_all(&properties);
+    mosquitto_property_free_all(&list);
     errno = systemError;
     return result;
 }

@@ -15,6 +15,7 @@ struct MqttEvent {
     Kind kind = Kind::Accepted;
     int packetId = 0;
     bool isGranted = false;
+    bool isRetryable = true;
     QString text;
     MqttMessage message;
 };
@@ -31,7 +32,7 @@ struct MqttClient::Session {
     mosquitto *library() const { return m_library; }
     /// Error "mqtt.settings": what the library does not take, such as a certificate that cannot be read.
     Result<void> configure(const MqttSettings &settings);
-    int publish(const MqttMessage &message, const QByteArray &property, int &packetId);
+    int publish(const MqttMessage &message, const MqttProperties &properties, int &packetId);
     /// DISCONNECT, as far as the socket takes it now.
     void sayGoodbye();
 

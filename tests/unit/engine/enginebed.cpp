@@ -85,7 +85,8 @@ EngineBed::EngineBed(DesignDocument files, const FakeRecords &left, Nanoseconds 
         return true;
     };
     for (const auto &[id, sink] : design->sinks)
-        outlets.sinks.push_back({&sink, [this](OutboundMessage message, bool) { messages.push_back(message); }});
+        outlets.sinks.push_back({&sink, [this](OutboundMessage message) { messages.push_back(std::move(message)); },
+                                 [this](std::size_t n) { settledMessages += n; }});
     outlets.stopPolling = [this] { isPolling = false; };
     outlets.pollCounts = [this] { return polls; };
     m_cycle = std::make_unique<Cycle>(Cycle::Parts{

@@ -78,6 +78,7 @@ public:
     std::deque<ScriptWorkers::Job> jobs;
     std::deque<WriteRequest> writes;
     std::deque<OutboundMessage> messages;
+    std::size_t settledMessages = 0;
     std::deque<StoreRunner::Batch> batches;
     std::vector<EngineSnapshot> published;
     Outlets::PollCounts polls;

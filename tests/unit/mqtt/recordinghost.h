@@ -40,12 +40,21 @@ public:
         if (onConnection)
             onConnection(isConnected);
     }
+    void messageReceived(const QByteArray &topic, const QByteArray &payload, bool isRetained) override
+    {
+        received.append({topic, payload, isRetained});
+    }
     int count(Call::Kind kind) const
     {
         return static_cast<int>(
             std::count_if(calls.begin(), calls.end(), [=](const Call &call) { return call.kind == kind; }));
     }
 
+    struct Received {
+        QByteArray topic, payload;
+        bool isRetained = false;
+    };
+    QList<Received> received;
     QList<Call> calls;
     Error lastError;
     bool isUp = false;

@@ -308,7 +308,7 @@ void MqttClientTest::userPropertyAndRefusalOfVersion5()
     QSignalSpy refused(&client, &MqttClient::refused);
     client.open();
     QTRY_COMPARE(connected.count(), 1);
-    QVERIFY(client.publish({"allowed/t", "x", 1, false}, "4711").ok());
+    QVERIFY(client.publish({"allowed/t", "x", 1, false}, {{"id", "4711"}}).ok());
     const auto forbidden = client.publish({"forbidden/t", "x", 1, false});
     QVERIFY(forbidden.ok());
     QTRY_COMPARE(refused.count(), 1);
