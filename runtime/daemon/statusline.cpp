@@ -38,6 +38,7 @@ void writeLedgers(JsonWriter &w, const EngineSnapshot &s)
     s.alarms.write(w.key("alarms"));
     s.publications.write(w.key("publications"));
     s.coordination.write(w.key("coordination"));
+    s.outsideCommands.write(w.key("commands"));
     w.endObject();
     w.key("latency").beginObject();
     s.trigger.writeState(w.key("trigger"));

@@ -143,6 +143,15 @@ bool AlarmBoard::act(int alarm, bool isRaise, const QByteArray &text, std::uint6
     return true;
 }
 
+bool AlarmBoard::acknowledge(int alarm, WallTime wall)
+{
+    Entry &entry = m_entries[static_cast<std::size_t>(alarm)];
+    const auto change = entry.alarm.acknowledge(wall);
+    if (change)
+        journal(entry, *change, {}, 0, wall);
+    return change.has_value();
+}
+
 void AlarmBoard::raiseSystem(SystemAlarm alarm, const QString &text, WallTime wall)
 {
     Entry &entry = systemEntry(alarm);

@@ -58,6 +58,8 @@ public:
     /// By a trigger's run. True: committed() will tell the run when the alarm's state is durable. False: it was in that
     /// state already, and that is durable.
     bool act(int alarm, bool isRaise, const QByteArray &text, std::uint64_t run, WallTime wall);
+    /// By an operator. False: there is nothing to acknowledge.
+    bool acknowledge(int alarm, WallTime wall);
     void raiseSystem(SystemAlarm alarm, const QString &text, WallTime wall);
     void clearSystem(SystemAlarm alarm, WallTime wall);
 

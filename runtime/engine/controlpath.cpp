@@ -124,8 +124,9 @@ void ControlPath::finished(const ControlCommand &command, SteadyTime now)
     record.requested = command.requestedWall;
     record.durationUs = std::chrono::duration_cast<std::chrono::microseconds>(now - command.requestedAt).count();
     m_records.append(std::move(record));
-    if (command.request.ticket != 0 && m_ticketEnded)
-        m_ticketEnded(command, now);
+    if (command.request.ticket != 0)
+        for (const auto &ended : m_ticketEnded)
+            ended(command, now);
     if (command.request.ticket != 0 || command.request.run == 0)
         return;
     const bool isDone = command.state == CommandState::Confirmed || command.state == CommandState::NotNeeded;

@@ -20,10 +20,10 @@ class ControlPath {
 public:
     ControlPath(const Design &design, const Outlets &outlets, Records &records, TriggerRuns &runs, const Clock &clock);
 
-    /// Told how each request with a ticket ended, also from within request(). Set once.
-    void setTicketEnded(std::function<void(const ControlCommand &, SteadyTime)> ended)
+    /// Told how each request with a ticket ended, also from within request(); each listener knows its own tickets.
+    void onTicketEnded(std::function<void(const ControlCommand &, SteadyTime)> ended)
     {
-        m_ticketEnded = std::move(ended);
+        m_ticketEnded.push_back(std::move(ended));
     }
     /// Leases of coordination tasks and what they find: see Arbiter.
     Result<void> lease(const std::vector<PointHandle> &points, const QString &owner, ControlPriority priority,
@@ -62,7 +62,7 @@ private:
     TriggerRuns &m_runs;
     const Clock &m_clock;
     Arbiter m_arbiter;
-    std::function<void(const ControlCommand &, SteadyTime)> m_ticketEnded;
+    std::vector<std::function<void(const ControlCommand &, SteadyTime)>> m_ticketEnded;
     Ledger m_ledger;
     ControlCounts m_counts;
 };

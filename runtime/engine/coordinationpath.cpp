@@ -35,7 +35,7 @@ CoordinationPath::CoordinationPath(const Design &design, Surroundings surroundin
 {
     for (const CoordinationTask *task : design.coordinationList)
         m_slots.emplace_back(task, task->id, m_clockRate);
-    m_with.control.setTicketEnded([this](const ControlCommand &command, SteadyTime at) {
+    m_with.control.onTicketEnded([this](const ControlCommand &command, SteadyTime at) {
         m_answers.push_back({command.request.ticket, command.state, command.value, command.error, at});
     });
 }

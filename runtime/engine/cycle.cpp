@@ -48,6 +48,14 @@ Cycle::Cycle(Parts parts)
                    m_outbound.publishAlarm(entry, transition, m_now);
                }),
       m_coordination(m_design, {m_control, m_alarms, m_parts.records, m_runNumbers, m_parts.clock}),
+      m_commands(m_design, m_parts.records,
+                 {[this](const ControlRequest &request, SteadyTime now, WallTime wall) {
+                      m_control.request(request, now, wall);
+                  },
+                  [this](int alarm, WallTime wall) { return m_alarms.acknowledge(alarm, wall); },
+                  [this](const QString &sink, const QByteArray &reply, SteadyTime now, WallTime wall) {
+                      m_outbound.reply(sink, reply, now, wall);
+                  }}),
       m_triggers(m_design, m_parts.outlets, m_parts.records, m_runs, m_runNumbers,
                  {m_control, m_alarms, m_outbound, m_history, m_coordination,
                   [this](PointHandle point, const Value &value) {
@@ -61,6 +69,8 @@ Cycle::Cycle(Parts parts)
                 }),
       m_checkpoint(m_windows, m_alarms), m_isDirty(m_points.size(), 0)
 {
+    m_control.onTicketEnded(
+        [this](const ControlCommand &command, SteadyTime at) { m_commands.finished(command, at, m_wall); });
     m_windows.restore(m_statesLeft, m_parts.clock.wallNow());
     std::vector<std::pair<PointHandle, PointHandle>> expressionsOf;
     for (const PointHandle computed : m_parts.expressions.order())
@@ -153,6 +163,10 @@ void Cycle::handle(EngineEvent &event)
         m_outbound.sinkConnected(connected->sink, m_points, m_now);
     } else if (auto *level = std::get_if<OutboxLevelChanged>(&event)) {
         outboxLevelChanged(*level);
+    } else if (auto *command = std::get_if<CommandArrived>(&event)) {
+        m_commands.arrived(*command, m_now, m_wall);
+    } else if (auto *refused = std::get_if<CommandsBeyondRate>(&event)) {
+        m_commands.beyondRate(*refused, m_wall);
     } else if (auto *stored = std::get_if<RowsStored>(&event)) {
         m_history.stored(*stored);
         for (const std::uint64_t run : stored->runs)
@@ -322,6 +336,7 @@ void Cycle::beginDraining()
     m_triggers.stop();
     m_coordination.drain(m_now + m_parts.clock.clockDuration(kRunsLeft));
     m_outbound.stopPublications();
+    m_commands.stop();
     m_parts.outlets.stopPolling();
 }
 
@@ -364,6 +379,7 @@ EngineSnapshot Cycle::snapshot()
     s.mqtt = m_outbound.messages();
     s.alarms = m_alarms.ledger();
     s.publications = m_outbound.publications();
+    s.outsideCommands = m_commands.ledger();
     s.coordination = m_coordination.ledger();
     s.coordinationLatency = m_coordination.latency();
     s.coordinationStatistics = m_coordination.statistics();

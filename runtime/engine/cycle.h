@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/checkpoint.h"
+#include "engine/commandpath.h"
 #include "engine/listsbypoint.h"
 #include "engine/snapshot.h"
 #include "script/expression.h"
@@ -84,6 +85,7 @@ private:
     Outbound m_outbound;
     AlarmBoard m_alarms;
     CoordinationPath m_coordination;
+    CommandPath m_commands;
     TriggerPath m_triggers;
     WindowPath m_windows;
     Checkpoint m_checkpoint;

@@ -15,7 +15,7 @@ struct EngineSnapshot {
     SteadyTime at{};
     WallTime wall{};
     bool isDraining = false;
-    Ledger points, triggers, control, mqtt, alarms, publications, coordination;
+    Ledger points, triggers, control, mqtt, alarms, publications, coordination, outsideCommands;
     Histogram trigger, triggerIssued, fastStart, publication, coordinationLatency;
     ControlCounts commands;
     StoreAccount store;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "enginebed.h"
 
+#include <QJsonArray>
 #include <QTest>
 
 namespace gridloom {
@@ -65,6 +66,8 @@ EngineBed::EngineBed(DesignDocument files, const FakeRecords &left, Nanoseconds 
     DesignContext context;
     context.manifests[QStringLiteral("driver/fake")] = manifest("driver", "fake");
     context.manifests[QStringLiteral("sink/fake")] = manifest("sink", "fake");
+    context.manifests[QStringLiteral("sink/fake")][QStringLiteral("capabilities")] =
+        QJsonArray{QStringLiteral("commands")};
     context.manifests[QStringLiteral("store/fake")] = manifest("store", "fake");
     const ParsedDesign parsed = parseDesign(files, context);
     for (const DesignFault &fault : parsed.faults)

@@ -11,7 +11,7 @@
 
 namespace gridloom {
 
-class FakeRecords final : public Records {
+class FakeRecords : public Records {
 public:
     RecordNumber append(Record record) override
     {
