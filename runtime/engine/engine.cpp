@@ -71,8 +71,8 @@ Result<void> Engine::startStore()
     for (const Trigger *trigger : m_design->triggerList)
         triggers.append(trigger->id);
     m_store = std::make_unique<StoreRunner>(factory.value()->createStore(m_clock), m_inbox, m_clock);
-    m_store->start({definition.params, m_options.stateDir + QStringLiteral("/history"), series, triggers,
-                    m_design->zone});
+    m_store->start(
+        {definition.params, m_options.stateDir + QStringLiteral("/history"), series, triggers, m_design->zone});
     return {};
 }
 

@@ -13,6 +13,8 @@ namespace {
 // So many values are written as text before the engine looks at its inbox again: triggers and control go first.
 constexpr qsizetype kValuesPerCycle = 1'000;
 
+constexpr std::uint64_t kMostUnrecorded = 20'000;
+
 std::vector<const SinkDefinition *> definitionsOf(const Outlets &outlets)
 {
     std::vector<const SinkDefinition *> definitions;
@@ -24,7 +26,7 @@ std::vector<const SinkDefinition *> definitionsOf(const Outlets &outlets)
 
 Outbound::Outbound(const Design &design, const Outlets &outlets, Records &records)
     : m_design(design), m_outlets(outlets), m_records(records), m_prefix(topicPrefix(design.gatewayId) + '/'),
-      m_nextId(records.nextMessageId()), m_states(design, definitionsOf(outlets))
+      m_nextId(records.nextMessageId()), m_lastRecorded(m_nextId), m_states(design, definitionsOf(outlets))
 {
     for (std::size_t sink = 0; sink < outlets.sinks.size(); ++sink)
         for (const Publication &publication : outlets.sinks[sink].definition->publications)
@@ -37,7 +39,7 @@ void Outbound::adopt(const std::vector<OutboxEntry> &pending)
     for (const OutboxEntry &entry : pending) {
         if (sinkOf(entry.sink) < m_outlets.sinks.size()) {
             // Not a publication of this run's account, whatever it is.
-            m_open[entry.message.id] = Open{0, {}, entry.message.qos, MessageClass::Trigger};
+            m_open[entry.message.id] = Open{0, {}, entry.message.qos, MessageClass::Trigger, true};
             continue;
         }
         // Its sink left the design: nobody will ever send it.
@@ -46,18 +48,30 @@ void Outbound::adopt(const std::vector<OutboxEntry> &pending)
     }
 }
 
-void Outbound::send(std::size_t sink, OutboundMessage message, const Open &open, WallTime wall)
+void Outbound::send(std::size_t sink, OutboundMessage message, Open open, WallTime wall)
 {
     const auto &outlet = m_outlets.sinks[sink];
     message.kind = open.kind;
     if (message.qos > 0)
         m_messages.offer();
-    if (open.isRecorded())
+    open.isRecorded = mustRecord(message);
+    if (open.isRecorded)
         m_records.append(OutboxEntry{outlet.definition->id, message, wall});
     if (open.isPublication())
         m_publications.offer();
     m_open[message.id] = open;
     outlet.send(std::move(message));
+}
+
+// States and replies need no record but for their ids: the records know how far ids were given out by those that come by,
+// and a start goes on above them with a reserve.
+bool Outbound::mustRecord(const OutboundMessage &message)
+{
+    const bool isPassing = message.kind == MessageClass::State || message.kind == MessageClass::Reply;
+    if (message.qos == 0 || (isPassing && message.id - m_lastRecorded < kMostUnrecorded))
+        return false;
+    m_lastRecorded = message.id;
+    return true;
 }
 
 std::size_t Outbound::sinkOf(const QString &id) const
@@ -208,7 +222,7 @@ void Outbound::ended(const MessageEnded &event, TriggerRuns &runs)
     m_open.erase(it);
     if (open.qos > 0)
         m_messages.finish(event.outcome);
-    if (open.isRecorded()) {
+    if (open.isRecorded) {
         const RecordNumber record = m_records.append(OutboxAcknowledged{event.sink, event.messageId});
         if (event.isBacklog)
             m_receipts.push_back({record, sinkOf(event.sink)});

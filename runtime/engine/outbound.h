@@ -55,7 +55,7 @@ public:
     /// A group commit ended: sinks learn which receipts are durable.
     void committed(const Records::CommitReport &report);
 
-    std::uint64_t nextId() const { return m_nextId; } ///< the first message id that was not given out
+    std::uint64_t nextId() const { return m_nextId; }             ///< the first message id that was not given out
     const Ledger &messages() const { return m_messages; }         ///< every QoS >= 1 publish
     const Ledger &publications() const { return m_publications; } ///< the periodic ones, QoS 0 included
     const Histogram &publicationLatency() const { return m_latency; }
@@ -67,14 +67,15 @@ private:
         std::uint8_t qos = 1;
         MessageClass kind = MessageClass::Trigger;
         bool isPublication() const { return kind == MessageClass::Telemetry; }
-        bool isRecorded() const { return qos > 0 && kind != MessageClass::State && kind != MessageClass::Reply; }
+        bool isRecorded = false; ///< it has an entry in the outbox of the records
     };
     struct PublicationRef {
         std::size_t sink;
         const Publication *publication;
     };
     Nanoseconds phaseOf(std::size_t publication) const;
-    void send(std::size_t sink, OutboundMessage message, const Open &open, WallTime wall);
+    void send(std::size_t sink, OutboundMessage message, Open open, WallTime wall);
+    bool mustRecord(const OutboundMessage &message);
     qsizetype publishStates(const PointStore &points, SteadyTime now, WallTime wall);
     std::size_t sinkOf(const QString &id) const;
     QByteArray topic(const QByteArray &below) const { return m_prefix + below; }
@@ -84,6 +85,7 @@ private:
     Records &m_records;
     QByteArray m_prefix; ///< "gridloom/v1/{gateway}/"
     std::uint64_t m_nextId;
+    std::uint64_t m_lastRecorded;
     std::unordered_map<std::uint64_t, Open> m_open; ///< by message id
     std::vector<PublicationRef> m_publicationList;
     Schedule<std::size_t> m_schedule;

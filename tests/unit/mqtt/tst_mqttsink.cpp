@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "brokerwatcher.h"
 #include "recordinghost.h"
+#include "resender.h"
 #include "support/droppingproxy.h"
 #include "tools/procs/privatebroker.h"
 
@@ -11,7 +12,6 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include <deque>
 #include <set>
 
 using namespace gridloom;
@@ -41,50 +41,6 @@ QJsonObject paramsFor(quint16 port)
 {
     return {{QStringLiteral("host"), QStringLiteral("127.0.0.1")}, {QStringLiteral("port"), port}};
 }
-
-/// Sends 1..count as SinkRunner does, at most kSinkWindow at a time, and again what failed.
-class Resender {
-public:
-    Resender(RecordingHost &host, Sink &sink, std::uint64_t count) : m_host(host), m_sink(sink)
-    {
-        for (std::uint64_t id = 1; id <= count; ++id)
-            m_waiting.push_back(id);
-        host.onEnded = [this](std::uint64_t id, bool isDelivered) {
-            m_held.erase(id);
-            if (!isDelivered) {
-                m_isUp = false; // the connection is about to end
-                m_waiting.push_front(id);
-                return;
-            }
-            ++m_delivered;
-            fill();
-        };
-        host.onConnection = [this](bool isConnected) {
-            m_isUp = isConnected;
-            if (isConnected)
-                fill();
-        };
-    }
-    void fill()
-    {
-        while (m_isUp && m_held.size() < kSinkWindow && !m_waiting.empty()) {
-            const std::uint64_t id = m_waiting.front();
-            m_waiting.pop_front();
-            m_held.insert(id);
-            const OutboundMessage message = numbered(id);
-            m_sink.send({&message, 1});
-        }
-    }
-    std::uint64_t delivered() const { return m_delivered; }
-
-private:
-    RecordingHost &m_host;
-    Sink &m_sink;
-    std::deque<std::uint64_t> m_waiting;
-    std::set<std::uint64_t> m_held;
-    std::uint64_t m_delivered = 0;
-    bool m_isUp = false;
-};
 
 } // namespace
 
@@ -223,7 +179,7 @@ void MqttSinkTest::everyNumberArrivesThroughLosses()
     QJsonObject params = paramsFor(link.port());
     params.insert(QStringLiteral("ackTimeoutMs"), 300);
     const auto sink = makeSink(host, params);
-    Resender resender(host, *sink, kCount);
+    Resender resender(host, *sink, kCount, [](std::uint64_t id) { return numbered(id); });
     QTRY_VERIFY(resender.delivered() >= 500);
     link.reset();
     QTRY_VERIFY(!host.isUp);

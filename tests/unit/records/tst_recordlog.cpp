@@ -141,6 +141,7 @@ void RecordLogTest::documentedBytesAreRead()
     QCOMPARE(e.message.payload, QByteArray("\0\xff", 2));
     QVERIFY(e.message.isRetained);
     QCOMPARE(e.message.qos, std::uint8_t{1});
+    QCOMPARE(e.message.kind, MessageClass::Alarm);
     QCOMPARE(std::get<OutboxAcknowledged>(log.records[4].record).messageId, std::uint64_t{40});
 }
 

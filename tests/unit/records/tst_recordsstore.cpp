@@ -77,8 +77,9 @@ void RecordsStoreTest::everythingArrivesInTheDatabase()
                  "2|2|pv1.limit|12.5||shave#300|gridLimit|TimedOut|no answer|1785542400000001|2000000")));
     QCOMPARE(rows(database(), "SELECT * FROM run_records"),
              QStringList(QStringLiteral("3|300|shave|Ok||1785542400000001|10|20|null|3000|null|50|60|{\"a\":1}")));
-    QCOMPARE(rows(database(), "SELECT number, sink, message_id, hex(topic), hex(payload), qos, retained FROM outbox"),
-             QStringList(QStringLiteral("4|mqtt|41|677269646C6F6F6D2F76312F78|00FF|1|1")));
+    QCOMPARE(
+        rows(database(), "SELECT number, sink, message_id, hex(topic), hex(payload), qos, retained, class FROM outbox"),
+        QStringList(QStringLiteral("4|mqtt|41|677269646C6F6F6D2F76312F78|00FF|1|1|2")));
     QCOMPARE(integrity(database()), QStringLiteral("ok"));
     QCOMPARE(files(m_dir->path(), "*").size(), 3); // the database, its empty journal, and one log
     QVERIFY(readLog(logs()).records.empty());
