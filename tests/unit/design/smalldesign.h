@@ -52,7 +52,8 @@ inline DesignDocument smallDesign()
                  {"id": "two", "point": "meter1.setpoint", "value": {"point": "demand.shaved"}, "compensate": -50},
                  {"id": "three", "point": "meter1.setpoint", "value": {"run": true}, "compensate": null}]})"},
         {"sinks/broker.json", R"({"id": "broker", "name": "broker", "sink": "mqtt", "params": {"host": "127.0.0.1"},
-               "publications": [{"id": "meter", "device": "meter1", "points": ["active-power"], "periodMs": 1000},
+               "outbox": {"quotaMb": 8}, "state": {"points": ["meter1", "demand.shaved"], "minIntervalMs": 200},
+               "commands": true, "commandPriority": "comfort", "publications": [{"id": "meter", "device": "meter1", "points": ["active-power"], "periodMs": 1000},
                                 {"id": "all", "device": "meter1", "qos": 0}]})"},
         {"stores/history.json", R"({"id": "history", "name": "history", "store": "embedded"})"},
     };
@@ -77,7 +78,8 @@ inline DesignContext smallContext()
         "addressPattern": "(holding|coil):[0-9]{1,5}", "capabilities": ["read", "write"]})"));
     context.manifests.emplace(QStringLiteral("driver/gauge"), json(R"({"capabilities": ["read"]})"));
     context.manifests.emplace(QStringLiteral("sink/mqtt"), json(R"({
-        "params": {"host": {"type": "string", "required": true}, "port": {"type": "integer", "default": 1883}}})"));
+        "params": {"host": {"type": "string", "required": true}, "port": {"type": "integer", "default": 1883}},
+        "capabilities": ["commands"]})"));
     context.manifests.emplace(QStringLiteral("store/embedded"), json(R"({"params": {}})"));
     return context;
 }

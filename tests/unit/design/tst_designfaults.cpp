@@ -219,6 +219,13 @@ void outboundRows()
     row("/publications/0/qos", "3", "design.outOfRange");
     row("/publications/0/periodMs", "0", "design.outOfRange");
     row("/publications/1/id", "\"meter\"", "design.duplicateId");
+    row("/outbox/quotaMb", "0", "design.outOfRange");
+    row("/outbox/quota", "8", "design.unknownKey");
+    row("/state/points/0", "\"meter2\"", "design.unknownPoint");
+    row("/state/points", "", "design.missing");
+    row("/state/minIntervalMs", "1", "design.outOfRange");
+    row("/commands", "false", "design.notAllowed", "/commandPriority");
+    row("/commandPriority", "\"highest\"", "design.unknownWord");
     const Rows store{"stores/history.json"};
     store("/store", "", "design.missing");
     store("/params/size", "5", "design.unknownKey");

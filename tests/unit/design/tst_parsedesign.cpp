@@ -144,6 +144,13 @@ void ParseDesignTest::resolvesReferences()
     QCOMPARE(publications.at(0).qos, 1);
     QCOMPARE(publications.at(1).points, (QList<PointHandle>{0, 1, 2, 3}));
     QCOMPARE(publications.at(1).qos, 0);
+    const SinkDefinition &sink = m_design->sinks.at(QStringLiteral("broker"));
+    QCOMPARE(sink.outboxQuota, qint64{8'388'608});
+    QCOMPARE(sink.stateMinInterval, Milliseconds(200));
+    QCOMPARE(sink.statePoints,
+             (QList<PointHandle>{0, 1, 2, 3, m_design->pointByName.value("demand.shaved", kNoPoint)}));
+    QVERIFY(sink.acceptsCommands);
+    QCOMPARE(sink.commandPriority, ControlPriority::Comfort);
 }
 
 void ParseDesignTest::readsTriggers()

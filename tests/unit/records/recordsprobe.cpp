@@ -55,7 +55,7 @@ RunRecord aRun(std::uint64_t number, const QString &error)
 
 OutboxEntry aMessage(std::uint64_t id, const QByteArray &payload)
 {
-    return {kSink, {id, "gridloom/v1/x", payload, 1, true, MessageClass::Alarm}, kTime};
+    return {kSink, {id, "gridloom/v1/x", payload, 1, true}, kTime};
 }
 
 OutboxAcknowledged anAcknowledgement(std::uint64_t id)

@@ -62,6 +62,7 @@ private Q_SLOTS:
     void bytesAreTheDocumentedOnes();
     void documentedBytesAreRead();
     void kindsOfVersion2AreTheDocumentedOnes();
+    void theClassOfAMessageIsKept();
     void newerVersionIsNamed();
     void packedGroupsReadBack();
     void tornAtEachByteLosesTheLastRecordOnly();
@@ -73,6 +74,24 @@ void RecordLogTest::bytesAreTheDocumentedOnes()
 {
     QCOMPARE(encode(sampleRecords()).sliced(kFileHeaderSize).toHex(), kReference.sliced(kFileHeaderSize).toHex());
     QCOMPARE(encode(newerRecords()).toHex(), kReference2.toHex());
+}
+
+// Beside QoS and retained: 0x89 is QoS 1, class 2 (alarm), retained.
+void RecordLogTest::theClassOfAMessageIsKept()
+{
+    OutboxEntry entry = aMessage(41, "x");
+    entry.message.kind = MessageClass::Alarm;
+    const QByteArray bytes = encode({{1, entry}});
+    QVERIFY2(bytes.contains(QByteArray("x\x89")), bytes.toHex().constData());
+    for (const MessageClass kind : {MessageClass::Trigger, MessageClass::Telemetry, MessageClass::Alarm}) {
+        entry.message.kind = kind;
+        const LogContents log = readLog(encode({{1, entry}}));
+        const OutboundMessage &read = std::get<OutboxEntry>(log.records.at(0).record).message;
+        QCOMPARE(read.kind, kind);
+        QCOMPARE(read.qos, std::uint8_t{1});
+        QVERIFY(read.isRetained);
+    }
+    QCOMPARE(messageClass(7), MessageClass::Trigger); // of a newer version
 }
 
 void RecordLogTest::kindsOfVersion2AreTheDocumentedOnes()
@@ -141,7 +160,7 @@ void RecordLogTest::documentedBytesAreRead()
     QCOMPARE(e.message.payload, QByteArray("\0\xff", 2));
     QVERIFY(e.message.isRetained);
     QCOMPARE(e.message.qos, std::uint8_t{1});
-    QCOMPARE(e.message.kind, MessageClass::Alarm);
+    QCOMPARE(e.message.kind, MessageClass::Trigger);
     QCOMPARE(std::get<OutboxAcknowledged>(log.records[4].record).messageId, std::uint64_t{40});
 }
 

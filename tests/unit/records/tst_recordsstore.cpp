@@ -79,7 +79,7 @@ void RecordsStoreTest::everythingArrivesInTheDatabase()
              QStringList(QStringLiteral("3|300|shave|Ok||1785542400000001|10|20|null|3000|null|50|60|{\"a\":1}")));
     QCOMPARE(
         rows(database(), "SELECT number, sink, message_id, hex(topic), hex(payload), qos, retained, class FROM outbox"),
-        QStringList(QStringLiteral("4|mqtt|41|677269646C6F6F6D2F76312F78|00FF|1|1|2")));
+        QStringList(QStringLiteral("4|mqtt|41|677269646C6F6F6D2F76312F78|00FF|1|1|0")));
     QCOMPARE(integrity(database()), QStringLiteral("ok"));
     QCOMPARE(files(m_dir->path(), "*").size(), 3); // the database, its empty journal, and one log
     QVERIFY(readLog(logs()).records.empty());
@@ -114,7 +114,7 @@ void RecordsStoreTest::namesAreData()
         a.alarmId = evil;
         store.append(a);
         store.append(aRun(1, evil));
-        store.append(OutboxEntry{evil, {7, evil.toUtf8(), evil.toUtf8(), 1, false}, kTime});
+        store.append(OutboxEntry{evil, {7, evil.toUtf8(), evil.toUtf8(), 1, false, MessageClass::Telemetry}, kTime});
     }
     QCOMPARE(rows(database(), "SELECT alarm_id FROM alarm_transitions"), QStringList(evil));
     QCOMPARE(rows(database(), "SELECT error FROM run_records"), QStringList(evil));
@@ -123,6 +123,7 @@ void RecordsStoreTest::namesAreData()
     QCOMPARE(store.pendingOutbox().size(), std::size_t{1});
     QCOMPARE(store.pendingOutbox()[0].sink, evil);
     QCOMPARE(store.pendingOutbox()[0].message.topic, evil.toUtf8());
+    QCOMPARE(store.pendingOutbox()[0].message.kind, MessageClass::Telemetry);
 }
 
 void RecordsStoreTest::commitsWhileCheckpointsRun()
