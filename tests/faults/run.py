@@ -49,6 +49,7 @@ TESTS = (
     Test("T12", "broker away, killed in outage and drain", "tst_fault_broker", ("awayAndKilled",), 300, 6_000),
     Test("T13", "broker silent, closing, refusing, late", "tst_fault_broker",
          ("silentDrop", "acceptsAndCloses", "lateAcknowledgements", "refusesTheLogin"), 360, 6_000),
+    Test("T14", "outage longer than the outbox", "tst_fault_quota", (), 180, 1_800),
     Test("PC-20", "constant points, restart, other design, clock back, one bad", "tst_fault_clock",
          ("constantPointsLeaveNoGap",), 180, 900),
 )
