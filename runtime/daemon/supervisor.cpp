@@ -13,10 +13,12 @@ Q_LOGGING_CATEGORY(lcDaemon, "gridloom.daemon")
 // An orderly stop ends within 10 s: what is not confirmed by then stays in flight in the account, and in the outbox.
 constexpr std::chrono::milliseconds kDrainLimit{5'000};
 constexpr std::chrono::seconds kLowWearCheckpoint{60};
+constexpr qint64 kRecordsReserve = 32 << 20; // for alarms and audit on a full disk
 
 RecordsOptions recordsOptions(int durableCommitMs)
 {
     RecordsOptions options;
+    options.reserve = kRecordsReserve;
     options.durableCommit = std::chrono::milliseconds(durableCommitMs);
     if (durableCommitMs > 0)
         options.checkpointPeriod = kLowWearCheckpoint;

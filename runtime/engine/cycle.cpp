@@ -210,7 +210,8 @@ void Cycle::recordsCommitted(const RecordsCommitted &event)
     m_alarms.committed(event.report, event.at, m_runs);
     m_coordination.committed(event.report, m_now);
     if (event.report.result) {
-        m_alarms.clearSystem(SystemAlarm::RecordsLost, m_wall);
+        if (!event.report.isFromReserve) // else other kinds are refused still
+            m_alarms.clearSystem(SystemAlarm::RecordsLost, m_wall);
         return;
     }
     m_journal.commitFailed();

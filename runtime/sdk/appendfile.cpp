@@ -105,6 +105,14 @@ Result<AppendFile> AppendFile::open(const QString &path)
     return AppendFile(fd, path, status.st_size);
 }
 
+Result<AppendFile> AppendFile::open(const QString &path, qint64 size)
+{
+    auto file = open(path);
+    if (file)
+        file.value().m_size = size;
+    return file;
+}
+
 AppendFile::~AppendFile()
 {
     close();

@@ -22,6 +22,8 @@ public:
     static Result<AppendFile> create(const QString &path, QByteArrayView head, qint64 reserve = 0);
     /// An existing file without a reserve, to append after its last byte.
     static Result<AppendFile> open(const QString &path);
+    /// An existing file with a reserve, to append after its first `size` bytes.
+    static Result<AppendFile> open(const QString &path, qint64 size);
     ~AppendFile();
     AppendFile(AppendFile &&other) noexcept;
     AppendFile &operator=(AppendFile &&other) noexcept;

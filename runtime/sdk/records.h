@@ -143,6 +143,7 @@ public:
     struct CommitReport {
         RecordNumber first = 0, last = 0;
         Result<void> result;
+        bool isFromReserve = false; ///< the disk is full: these went to the space kept for alarms and audit
     };
     virtual void setCommitted(std::function<void(const CommitReport &)> committed) = 0;
     /// Outbox entries of earlier runs that were never acknowledged, oldest first. Before the first append.

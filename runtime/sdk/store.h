@@ -17,10 +17,10 @@
 namespace gridloom {
 
 struct StoreStatistics {
-    std::uint64_t rows = 0;         ///< appended since start
-    std::uint64_t lost = 0;         ///< refused by the disk since start, or not known to survive a power cut
-    std::uint64_t bytes = 0;        ///< on disk now
-    std::uint64_t waitingRows = 0;  ///< durable, but not yet in the form in which they are kept
+    std::uint64_t rows = 0;        ///< appended since start
+    std::uint64_t lost = 0;        ///< refused by the disk since start, or not known to survive a power cut
+    std::uint64_t bytes = 0;       ///< on disk now
+    std::uint64_t waitingRows = 0; ///< durable, but not yet in the form in which they are kept
 };
 
 /// What a store is opened with.

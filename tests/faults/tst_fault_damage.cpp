@@ -84,12 +84,14 @@ void damage(const QString &path, const QString &kind, QRandomGenerator &random)
     writeAll(path, bytes);
 }
 
-/// Whether the damage costs anything. SQLite's journal and its index only repeat what is in the database by then, a bit
-/// of a page's free space says nothing, and the copy of the design is made anew from the design.
+/// Whether the damage costs anything. SQLite's journals and its index only repeat what is in the database by then, a bit
+/// of a page's free space says nothing, the copy of the design is made anew from the design, and the space kept for a
+/// full disk is empty.
 bool isVisible(const QString &file, const QString &kind)
 {
     if (kind == QLatin1String("leftover") || file.endsWith(QLatin1String("-wal"))
-        || file.endsWith(QLatin1String("-shm")) || file == QLatin1String("design.last"))
+        || file.endsWith(QLatin1String("-shm")) || file.endsWith(QLatin1String("-journal"))
+        || file == QLatin1String("design.last") || file == QLatin1String("records-reserve.log"))
         return false;
     return !(file.endsWith(QLatin1String(".db")) && kind == QLatin1String("flipped"));
 }

@@ -16,7 +16,8 @@ constexpr int kNice = 10;
 } // namespace
 
 Checkpointer::Checkpointer(Place place, const Clock &clock, std::function<void(const QString &)> report)
-    : m_place(std::move(place)), m_clock(clock), m_report(std::move(report)), m_thread([this] { run(); })
+    : m_place(std::move(place)), m_nextLog(m_place.nextLog), m_clock(clock), m_report(std::move(report)),
+      m_thread([this] { run(); })
 {
 }
 
@@ -74,11 +75,10 @@ void Checkpointer::prepareNextLog()
 {
     if (m_ready.size() > 0)
         return;
-    auto log = AppendFile::create(logPath(m_place.folder, m_place.nextLog), logHeader(), kLogReserve);
+    auto log = AppendFile::create(logPath(m_place.folder, takeNumber()), logHeader(), kLogReserve);
     reportOnce(m_lastCreateFault, log ? Result<void>() : Result<void>(log.error()));
     if (!log)
         return;
-    ++m_place.nextLog;
     m_ready.push(std::move(log).value());
 }
 

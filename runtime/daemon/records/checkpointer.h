@@ -28,6 +28,8 @@ public:
     void moveLog(const QString &path);
     /// The log that comes after all others, with nothing but a header; false when there is none by `until`.
     bool takeNextLog(AppendFile &log, std::chrono::steady_clock::time_point until);
+    /// A number for a log that comes after all others so far. Any thread.
+    std::uint64_t takeNumber() { return m_nextLog++; }
     /// Moves what waits, once, and ends the thread. What could not be moved stays for the next start.
     void close();
 
@@ -44,7 +46,8 @@ private:
     Result<void> moveOne(const QString &path);
     void reportOnce(QString &last, const Result<void> &result);
 
-    Place m_place;
+    const Place m_place;
+    std::atomic<std::uint64_t> m_nextLog;
     const Clock &m_clock;
     const std::function<void(const QString &)> m_report;
     BoundedQueue<QString> m_closed{64}; ///< paths; an empty one asks for a next log only

@@ -15,6 +15,10 @@
 
 namespace gridloom {
 
+namespace {
+constexpr QLatin1String kReserveName("records-reserve.log");
+}
+
 struct RecordsStore::Recovery {
     std::unique_ptr<RecordsDatabase> database; ///< null when it cannot be opened now
     IdBounds bounds;
@@ -63,7 +67,8 @@ Result<void> RecordsStore::lockFolder(const QString &folder)
 void RecordsStore::recover(const QString &folder, Recovery &recovery)
 {
     QDir dir(folder);
-    const QStringList logs = dir.entryList({QStringLiteral("records-*.log")}, QDir::Files, QDir::Name);
+    QStringList logs = dir.entryList({QStringLiteral("records-*.log")}, QDir::Files, QDir::Name);
+    logs.removeAll(QString(kReserveName));
     const QString databasePath = folder + QStringLiteral("/records.db");
     // SQLite begins with an empty file: without any log it is the first start, cut short, and no damage.
     if (logs.isEmpty() && QFileInfo(databasePath).size() == 0)
@@ -196,9 +201,29 @@ void RecordsStore::chooseFirstFree(const Recovery &recovery)
     m_lastReported = m_lastNumber;
 }
 
+// Under a name of its own, which no start reads. One that is there from before is taken as it is: the disk may be full.
+Result<void> RecordsStore::takeReserve()
+{
+    if (m_options.reserve == 0 || m_reserve.isOpen())
+        return {};
+    const QString path = m_folder + QStringLiteral("/") + kReserveName;
+    QFile file(path);
+    const bool isThere = file.size() >= m_options.reserve && file.open(QIODevice::ReadOnly)
+        && file.read(kFileHeaderSize) == logHeader() && file.read(kFileHeaderSize).count('\0') == kFileHeaderSize;
+    auto reserve =
+        isThere ? AppendFile::open(path, kFileHeaderSize) : AppendFile::create(path, logHeader(), m_options.reserve);
+    if (!reserve)
+        return reserve.error();
+    m_reserve = std::move(reserve).value();
+    return {};
+}
+
 // The log that this run begins with holds the bounds before any number is given out; only then do old logs go.
 void RecordsStore::startLog(const QString &folder, Recovery &recovery)
 {
+    m_folder = folder;
+    if (const auto taken = takeReserve(); !taken)
+        addFault(QStringLiteral("no space could be kept for alarms and audit: %1").arg(taken.error().message));
     m_reserved = m_firstFree.plus(kReserve);
     QByteArray head = logHeader();
     encodeBounds(head, m_reserved);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/records/recordsstore.h"
 
+#include <QFile>
+
 #include <unistd.h>
 
 namespace gridloom {
@@ -13,6 +15,7 @@ constexpr milliseconds kAcknowledgementDelay{1'000};
 constexpr milliseconds kFirstBackOff{50};
 constexpr milliseconds kLongestBackOff{2'000};
 constexpr milliseconds kRotationRetry{100};
+constexpr milliseconds kSpaceRetry{1'000};    ///< while the disk is full
 constexpr milliseconds kLogPatience{200};     ///< for a new log in place of a broken one
 constexpr qint64 kLargeLog = 8'000'000;       ///< moved before its time
 constexpr qsizetype kLargeBuffer = 1'000'000; ///< not kept for the next group
@@ -85,7 +88,9 @@ void RecordsStore::run()
         const RealTime now = steady_clock::now();
         if (now >= m_syncBy)
             syncAcknowledgements();
-        if (m_logHasRecords && (now >= m_nextRotation || m_log.size() > kLargeLog))
+        if (m_isInReserve && now >= m_nextLeave)
+            leaveReserve();
+        if (!m_isInReserve && m_logHasRecords && (now >= m_nextRotation || m_log.size() > kLargeLog))
             rotate(now);
     }
     finish();
@@ -94,6 +99,8 @@ void RecordsStore::run()
 RecordsStore::RealTime RecordsStore::nextWakeUp() const
 {
     RealTime wakeUp = std::min(steady_clock::now() + kIdle, m_syncBy);
+    if (m_isInReserve)
+        return std::min(wakeUp, m_nextLeave);
     return m_logHasRecords ? std::min(wakeUp, m_nextRotation) : wakeUp;
 }
 
@@ -110,8 +117,12 @@ void RecordsStore::commit()
 {
     const RealTime begin = steady_clock::now();
     m_buffer.resize(0); // keeps its memory
-    const bool mustSync = encodeGroup();
-    const Result<void> written = writeGroup(mustSync);
+    Result<void> written = writeGroup(encodeGroup());
+    // At most the log that is ready, and then the reserve.
+    for (int i = 0; i < 2 && !written && written.error().code == QLatin1String("file.full") && useReserve(); ++i) {
+        m_buffer.resize(0);
+        written = writeGroup(encodeGroup());
+    }
     const RealTime end = steady_clock::now();
     if (written) {
         m_backOff = milliseconds(0);
@@ -150,6 +161,8 @@ bool RecordsStore::encodeGroup()
         if (!done.isEmpty()
             && ((entry != nullptr && done.contains({entry->sink, entry->message.id}))
                 || (acknowledged != nullptr && done.contains({acknowledged->sink, acknowledged->messageId}))))
+            continue;
+        if (!isKept(r.record))
             continue;
         encodeRecord(m_buffer, r.number, r.record);
         mustSync = mustSync || acknowledged == nullptr;
@@ -206,14 +219,71 @@ Result<void> RecordsStore::writeGroup(bool mustSync)
     return {};
 }
 
-void RecordsStore::report(Result<void> result)
+// While the disk is full, alarms and audit go on, in the space that is kept for them.
+bool RecordsStore::isKept(const Record &record) const
 {
-    const RecordNumber last = m_group.back().number;
+    return !m_isInReserve || std::holds_alternative<AlarmTransition>(record)
+        || std::holds_alternative<AuditRecord>(record);
+}
+
+void RecordsStore::report(const Result<void> &result)
+{
+    if (!result || !m_isInReserve)
+        return reportUpTo(m_group.back().number, result, false);
+    const Error refused{QStringLiteral("records.full"),
+                        QStringLiteral("the disk of %1 is full: only alarms and audit are recorded, in the space kept "
+                                       "for them; free space")
+                            .arg(m_folder),
+                        true};
+    for (std::size_t i = 0; i < m_group.size(); ++i) {
+        const bool isDone = isKept(m_group[i].record);
+        if (i + 1 == m_group.size() || isKept(m_group[i + 1].record) != isDone)
+            reportUpTo(m_group[i].number, isDone ? Result<void>() : Result<void>(refused), true);
+    }
+}
+
+void RecordsStore::reportUpTo(RecordNumber last, Result<void> result, bool isFromReserve)
+{
     const std::uint64_t n = last - m_lastReported;
     (result ? m_committedCount : m_failedCount) += n;
     if (m_committed)
-        m_committed({m_lastReported, last, std::move(result)});
+        m_committed({m_lastReported, last, std::move(result), isFromReserve});
     m_lastReported = last;
+}
+
+// The disk is full: the log that is ready has space of its own, and after that there is the reserve. False: neither.
+bool RecordsStore::useReserve()
+{
+    if (!m_isInReserve && !m_log.isBroken()) {
+        const QString full = m_log.path();
+        rotate(steady_clock::now());
+        if (m_log.path() != full)
+            return true;
+    }
+    if (m_isInReserve || !m_reserve.isOpen())
+        return false;
+    const QString from = m_reserve.path();
+    const QString to = Checkpointer::logPath(m_folder, m_checkpointer->takeNumber());
+    m_reserve.close();
+    auto opened = QFile::rename(from, to) ? AppendFile::open(to, kFileHeaderSize) : AppendFile::open(from);
+    if (!opened || opened.value().path() != to || !syncFolder(m_folder))
+        return false;
+    const QString closed = m_log.path();
+    beginLog(std::move(opened).value());
+    m_isInReserve = true;
+    m_nextLeave = steady_clock::now() + kSpaceRetry;
+    if (!closed.isEmpty())
+        m_checkpointer->moveLog(closed);
+    return true;
+}
+
+// There is space again when there is enough for the next time as well.
+void RecordsStore::leaveReserve()
+{
+    m_nextLeave = steady_clock::now() + kSpaceRetry;
+    if (!takeReserve())
+        return;
+    rotate(steady_clock::now() + kLogPatience);
 }
 
 // They were reported already: losing one in a power cut means that a message is sent once more.
@@ -228,18 +298,29 @@ void RecordsStore::syncAcknowledgements()
 void RecordsStore::rotate(RealTime patience)
 {
     AppendFile next;
-    if (!m_checkpointer->takeNextLog(next, patience)) {
+    bool isTaken = m_checkpointer->takeNextLog(next, patience);
+    if (isTaken && next.path() < m_log.path()) { // made before the reserve became a log: its number is too low
+        QFile::remove(next.path());
+        isTaken = m_checkpointer->takeNextLog(next, patience);
+    }
+    if (!isTaken) {
         m_nextRotation = steady_clock::now() + kRotationRetry;
         return;
     }
     const QString closed = m_log.path();
-    m_log = std::move(next);
-    m_logHasBounds = false;
-    m_logHasRecords = false;
-    m_syncBy = RealTime::max(); // records.db makes them durable
-    m_nextRotation = steady_clock::now() + m_options.checkpointPeriod;
+    beginLog(std::move(next));
+    m_isInReserve = false;
     if (!closed.isEmpty())
         m_checkpointer->moveLog(closed);
+}
+
+void RecordsStore::beginLog(AppendFile log)
+{
+    m_log = std::move(log);
+    m_logHasBounds = false;
+    m_logHasRecords = false;
+    m_syncBy = RealTime::max(); // records.db makes what was in the old one durable
+    m_nextRotation = steady_clock::now() + m_options.checkpointPeriod;
 }
 
 void RecordsStore::leaveBrokenLog()

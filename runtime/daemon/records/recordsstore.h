@@ -25,6 +25,8 @@ struct RecordsOptions {
     /// the last returned.
     std::chrono::milliseconds durableCommit{0};
     RecordsRetention retention;
+    /// Bytes of disk that are taken at the start for alarms and audit alone, for when it is full; 0: none.
+    qint64 reserve = 0;
 };
 
 class RecordsStore final : public Records {
@@ -71,6 +73,7 @@ private:
     void settleOutbox(const Recovery &recovery);
     void chooseFirstFree(const Recovery &recovery);
     void startLog(const QString &folder, Recovery &recovery);
+    Result<void> takeReserve();
     void addFault(const QString &fault);
 
     // The records thread.
@@ -82,9 +85,14 @@ private:
     bool encodeGroup();
     void countOutbox(const Record &record);
     Result<void> writeGroup(bool mustSync);
-    void report(Result<void> result);
+    bool isKept(const Record &record) const;
+    void report(const Result<void> &result);
+    void reportUpTo(RecordNumber last, Result<void> result, bool isFromReserve);
+    bool useReserve();
+    void leaveReserve();
     void syncAcknowledgements();
     void rotate(RealTime patience);
+    void beginLog(AppendFile log);
     void leaveBrokenLog();
     void finish();
 
@@ -100,7 +108,11 @@ private:
     std::unique_ptr<Checkpointer> m_checkpointer;
 
     // The records thread's own.
+    QString m_folder;
     AppendFile m_log;
+    AppendFile m_reserve;       ///< not used yet
+    bool m_isInReserve = false; ///< it is m_log now
+    RealTime m_nextLeave{};     ///< when to look whether there is space again
     bool m_logHasRecords = false;
     bool m_logHasBounds = false;
     QByteArray m_buffer;

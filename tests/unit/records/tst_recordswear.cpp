@@ -149,15 +149,20 @@ void RecordsWearTest::aDayIsAffordable()
                 load.publish(payload);
             QVERIFY(commits.waitFor(load.endGroup()));
         }
-        const qint64 log = writtenBytes().value();
+        const qint64 log = writtenBytes().value() - begin;
         store.close();
+        const auto made = static_cast<qint64>(store.statistics().commits);
+        if (made > kGroups * 3 / 2)
+            QSKIP("the machine is too busy: most groups were written in parts");
+        // A group that was written in parts counts as one commit all the same: the profile makes ten a second.
+        const qint64 database = writtenBytes().value() - begin - log;
         const auto perDay = [](qint64 bytes) { return static_cast<double>(bytes) * 1440 / 1e9; };
-        const double day = perDay(writtenBytes().value() - begin);
+        const double logDay = perDay(log * kGroups / made);
+        const double day = logDay + perDay(database);
         if (day < 0.5)
             QSKIP("the build folder is not on a disk");
-        qInfo("%d runs a second, %s: %.2f GB a day, %.2f of it for the log in %llu commits", runs,
-              bound == growing ? "growing" : "full", day, perDay(log - begin),
-              static_cast<unsigned long long>(store.statistics().commits));
+        qInfo("%d runs a second, %s: %.2f GB a day, %.2f of it for the log", runs,
+              bound == growing ? "growing" : "full", day, logDay);
         QVERIFY2(day < bound, qPrintable(QString::number(day)));
     }
 }
