@@ -164,7 +164,7 @@ mqtt.publish("numbers", {run = run.number, energy = point(device .. ".energy").v
         topics = {topic for topic, _ in received.values()}
         self.assertIn("gridloom/v1/gw/alarm/site/event", topics)
         prefix = b"gridloom/v1/gw/telemetry/"
-        self.assertEqual({t.encode() for t in topics if "/telemetry/" in t},
+        self.assertEqual({t.encode() for t in topics if "/gw/telemetry/" in t},
                          {prefix + level for level in names.values()})
         for name, level in names.items():
             last = [p for t, p in received.values() if t.encode() == prefix + level][-1]
