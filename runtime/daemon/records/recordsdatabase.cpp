@@ -7,6 +7,7 @@
 
 #include <QFile>
 #include <QFileInfo>
+#include <QSet>
 #include <QSqlError>
 #include <QUuid>
 
@@ -220,10 +221,13 @@ Result<void> RecordsDatabase::readMeta()
 Result<KeptRecords> RecordsDatabase::kept()
 {
     const auto time = [](const QVariant &us) { return WallTime(std::chrono::microseconds(us.toLongLong())); };
+    // One text for all messages of a sink. A text for each would leave a hole between its messages' own texts, which what
+    // lives longer fills, so that no page of memory comes free when the messages go.
+    QSet<QString> sinks;
     KeptRecords kept;
     auto done = select(schema::kSelectOutbox, [&](const QSqlQuery &row) {
         OutboxEntry entry;
-        entry.sink = row.value(0).toString();
+        entry.sink = *sinks.insert(row.value(0).toString());
         entry.message.id = static_cast<std::uint64_t>(row.value(1).toLongLong());
         entry.message.topic = row.value(2).toByteArray();
         entry.message.payload = row.value(3).toByteArray();

@@ -46,7 +46,7 @@ public:
     RecordNumber append(Record record) override;
     void setCommitted(std::function<void(const CommitReport &)> committed) override;
     std::vector<OutboxEntry> pendingOutbox() const override { return m_left.outbox; }
-    void releaseOutbox() override { m_left.outbox = {}; }
+    void releaseOutbox() override { std::vector<OutboxEntry>().swap(m_left.outbox); }
     std::map<QString, QByteArray> states() const override { return m_left.states; }
     std::vector<AlarmTransition> openAlarms() const override { return m_left.openAlarms; }
     std::vector<CommandReply> replies() const override { return m_left.replies; }
