@@ -35,6 +35,7 @@ private Q_SLOTS:
     void folderOfVersion1IsTakenOver();
     void damagedBlockIsSetAside();
     void damagedDatabaseIsSetAside();
+    void emptiedDatabaseIsSetAside();
     void readersSeeEachRowOnceWhileItMoves();
 
 private:
@@ -376,6 +377,29 @@ void EmbeddedHistoryTest::damagedDatabaseIsSetAside()
     QCOMPARE(readFile(m_folder + QLatin1Char('/') + files("history.db.corrupt-*")[0]), zeros);
     QVERIFY(!store.takeFaults().isEmpty());
     QVERIFY(areNumbers(all(store, kSeries[0].id, kStart + milliseconds(1'000)), 1'000, 100));
+}
+
+// PC-18: SQLite would take an empty file for a new database, and nobody would hear that history is gone.
+void EmbeddedHistoryTest::emptiedDatabaseIsSetAside()
+{
+    for (int life = 0; life < 2; ++life) { // the second one compacts what the first one left
+        EmbeddedStore store(m_clock);
+        QVERIFY(open(store));
+        QVERIFY(store.takeFaults().isEmpty());
+        QVERIFY(store.append(numbers(100 * life, 100)));
+        store.settle();
+    }
+    writeFile(m_folder + QStringLiteral("/history.db"), {});
+    QFile::remove(m_folder + QStringLiteral("/history.db-wal"));
+    EmbeddedStore store(m_clock);
+    QVERIFY(open(store));
+    store.settle();
+    QTRY_VERIFY(store.statistics().waitingRows == 0);
+    QCOMPARE(files("history.db.corrupt-*").size(), 1);
+    const QStringList faults = store.takeFaults();
+    QVERIFY(!faults.isEmpty());
+    QVERIFY2(faults[0].contains(QLatin1String("history.db.corrupt-")), qPrintable(faults[0]));
+    QVERIFY(areNumbers(all(store), 100, 100));
 }
 
 // A reader in this thread while another appends and the compactor moves rows from memory to blocks: what has been
