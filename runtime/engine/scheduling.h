@@ -7,10 +7,10 @@
 
 namespace gridloom {
 
-/// Priorities under SCHED_FIFO, 1 to 99. Below 50, where the kernel's own threads of interrupts are; a script never
-/// keeps the engine from running.
+/// Priorities under SCHED_FIFO, 1 to 99. Below 50, where the kernel's own threads of interrupts are. Both the same: an
+/// engine above its worker would throw it off its core with each answer, and the scripts still due would start late.
 inline constexpr int kEnginePriority = 40;
-inline constexpr int kFastScriptsPriority = 39;
+inline constexpr int kFastScriptsPriority = 40;
 
 struct Scheduling {
     bool isRealTime = false;
