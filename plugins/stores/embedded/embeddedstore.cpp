@@ -203,7 +203,7 @@ void EmbeddedStore::remember(const SegmentSummary &added)
         current.summary.lastMs = std::max(current.summary.lastMs, added.lastMs);
         for (const SegmentRow &row : m_rowsBuffer)
             m_state->active->add(row);
-        isFull = m_state->active->bytes() >= m_state->settings.memoryBytes;
+        isFull = m_state->active->isFull(m_state->settings.memoryBytes);
     }
     if (isFull)
         seal();

@@ -5,6 +5,7 @@
 
 #include "core/history/segment.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace gridloom {
@@ -17,6 +18,12 @@ public:
     std::uint64_t rows() const { return m_rows; }
     /// Memory in use.
     std::size_t bytes() const { return m_chunks * kChunkSize + m_streams.size() * sizeof(Stream); }
+    /// Whether it is time to pack it: `budget` bytes are in use, and with many series also some rows of each are in. A
+    /// block of one row a series would be nothing but overhead.
+    bool isFull(std::size_t budget) const
+    {
+        return bytes() >= std::max(budget, m_streams.size() * (sizeof(Stream) + kLeastChunks * kChunkSize));
+    }
     /// One above the highest series number.
     std::uint32_t seriesEnd() const { return static_cast<std::uint32_t>(m_streams.size()); }
 
@@ -34,6 +41,7 @@ private:
     static constexpr std::size_t kChunkSize = 128; // a link of 4 bytes and what it holds
     static constexpr std::size_t kLinkSize = 4;
     static constexpr std::size_t kSlabChunks = 2'048;
+    static constexpr std::size_t kLeastChunks = 2; // of each series on the average: about 50 rows at 1 s
     struct Stream {
         std::uint32_t firstChunk = 0, lastChunk = 0;
         std::uint32_t rows = 0;

@@ -89,6 +89,7 @@ private Q_SLOTS:
     void damageIsNoticed();
     void cutIntoBlocksOfAPageQuarter();
     void memoryTableComesBack();
+    void memoryIsNotFullOfSeriesAlone();
     void bucketsAreThoseOfASecondAlgorithm();
     void daysAreThoseOfTheZone_data();
     void daysAreThoseOfTheZone();
@@ -212,6 +213,26 @@ void BlocksTest::cutIntoBlocksOfAPageQuarter()
         }
         QVERIFY(areSame(read, rows));
     }
+}
+
+// 100,000 series had filled the memory with one row each: every batch became blocks of one row, and a segment of its own.
+void BlocksTest::memoryIsNotFullOfSeriesAlone()
+{
+    constexpr std::size_t kBudget = 6 << 20;
+    const auto rowsUntilFull = [](std::uint32_t series) {
+        MemoryTable table;
+        std::mt19937_64 random(series);
+        for (std::int64_t second = 0;; ++second) {
+            for (std::uint32_t s = 0; s < series; ++s) {
+                if (table.isFull(kBudget))
+                    return table.rows();
+                table.add({s, Quality::Good, Value(static_cast<double>(random())), 1'000 * second, -1, 0});
+            }
+        }
+    };
+    QVERIFY(rowsUntilFull(100'000) >= 1'000'000); // ten rows of each, noise as they are
+    const std::uint64_t few = rowsUntilFull(50);
+    QVERIFY2(few > kBudget / 20 && few < kBudget / 4, qPrintable(QString::number(few))); // the budget alone decides
 }
 
 void BlocksTest::memoryTableComesBack()
