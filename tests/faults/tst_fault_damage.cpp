@@ -11,6 +11,7 @@
 #include <QJsonArray>
 #include <QRandomGenerator>
 #include <QTest>
+#include <QtEndian>
 
 using namespace gridloom;
 using namespace gridloom::faults;
@@ -63,6 +64,19 @@ qsizetype contentOf(const QByteArray &bytes)
     return size;
 }
 
+/// Half of the content, but not at the end of a frame (docs/store-format.md): that is a file whose newest frames were
+/// never written, and no damage.
+qsizetype cutAt(const QByteArray &bytes, qsizetype content)
+{
+    constexpr qsizetype kFileHeader = 16;
+    constexpr qsizetype kFrameHeader = 9;
+    const qsizetype half = content / 2;
+    qsizetype end = kFileHeader;
+    while (end < half && end + kFrameHeader <= content)
+        end += kFrameHeader + qFromLittleEndian<quint32>(bytes.constData() + end);
+    return end == half ? half - 1 : half;
+}
+
 void damage(const QString &path, const QString &kind, QRandomGenerator &random)
 {
     QByteArray bytes = readAll(path);
@@ -76,7 +90,7 @@ void damage(const QString &path, const QString &kind, QRandomGenerator &random)
     else if (kind == QLatin1String("nul"))
         bytes.fill('\0');
     else if (kind == QLatin1String("cut"))
-        bytes.truncate(content / 2);
+        bytes.truncate(cutAt(bytes, content));
     else if (content > 0) {
         const qsizetype at = random.bounded(static_cast<int>(content));
         bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.bounded(8)));
