@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "blockwriter.h"
 
+#include "sdk/appendfile.h"
+
+#include <QFile>
+#include <QFileInfo>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 
 namespace gridloom {
 
@@ -9,10 +17,43 @@ namespace {
 // A transaction of this size is over before the next batch of rows needs the disk.
 constexpr std::int64_t kSliceBytes = 1'000'000;
 constexpr std::int64_t kPageBytes = 16'384;
+
+// A file that exists is whole: its tables are made under another name. So an empty one has lost its content, where SQLite
+// would take it for a new one.
+Result<void> create(const QString &path)
+{
+    const QString made = path + QStringLiteral(".new");
+    // What a crash left of an earlier try, and a log of a file that is gone.
+    for (const QString &leftover :
+         {made, made + QStringLiteral("-journal"), path + QStringLiteral("-wal"), path + QStringLiteral("-shm")})
+        QFile::remove(leftover);
+    {
+        const auto database = SqliteDatabase::open(made, SqliteDatabase::Mode::ReadWrite);
+        if (!database)
+            return database.error();
+        const QByteArray sql = QByteArray("PRAGMA page_size=16384; PRAGMA auto_vacuum=INCREMENTAL; BEGIN;")
+            + kBlockTablesSql + "PRAGMA user_version=1; COMMIT;";
+        if (const auto created = database.value().execute(sql.constData()); !created)
+            return created;
+    }
+    if (std::rename(QFile::encodeName(made).constData(), QFile::encodeName(path).constData()) != 0)
+        return Error{QStringLiteral("store.failed"),
+                     QStringLiteral("%1 cannot be created: %2").arg(path, QString::fromLocal8Bit(std::strerror(errno))),
+                     true};
+    return syncFolder(QFileInfo(path).path());
+}
 } // namespace
 
 Result<BlockWriter> BlockWriter::open(const QString &path, const QByteArray &zone)
 {
+    const QFileInfo file(path);
+    if (!file.exists()) {
+        if (const auto created = create(path); !created)
+            return created.error();
+    } else if (file.size() == 0) {
+        return Error{QStringLiteral("store.damaged"),
+                     QStringLiteral("%1 has lost its content: it is empty.").arg(path)};
+    }
     auto database = SqliteDatabase::open(path, SqliteDatabase::Mode::ReadWrite);
     if (!database)
         return database.error();
@@ -34,18 +75,15 @@ Result<void> BlockWriter::prepare(const QByteArray &zone)
                          .arg(m_database.path())
                          .arg(version.value())
                          .arg(kBlocksVersion)};
+    if (version.value() == 0)
+        return Error{QStringLiteral("store.damaged"),
+                     QStringLiteral("%1 is no history of this program: it has no version.").arg(m_database.path())};
     // secure_delete would write every freed page once more.
-    if (const auto set = m_database.execute("PRAGMA page_size=16384; PRAGMA auto_vacuum=INCREMENTAL;"
-                                            "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;"
+    if (const auto set = m_database.execute("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;"
                                             "PRAGMA secure_delete=OFF; PRAGMA cache_size=-1000;"
                                             "PRAGMA synchronous=NORMAL;");
         !set)
         return set;
-    if (version.value() == 0) {
-        const QByteArray sql = QByteArray("BEGIN;") + kBlockTablesSql + "PRAGMA user_version=1; COMMIT;";
-        if (const auto created = m_database.execute(sql.constData()); !created)
-            return created;
-    }
     struct Prepared {
         SqliteStatement *statement;
         QByteArray sql;

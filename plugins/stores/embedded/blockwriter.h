@@ -16,8 +16,8 @@ namespace gridloom {
 
 class BlockWriter {
 public:
-    /// Opens or creates the file and removes what an unfinished group left. Error codes of SqliteDatabase, and
-    /// "store.version" for a file of a newer version.
+    /// Opens or creates the file and removes what an unfinished group left. A file that exists but is empty is
+    /// damaged: one is created whole. Error codes of SqliteDatabase, and "store.version" for a file of a newer version.
     static Result<BlockWriter> open(const QString &path, const QByteArray &zone);
 
     Result<std::int64_t> seriesNumber(const SegmentSeries &series);

@@ -98,13 +98,8 @@ bool Compactor::openWriter()
     if (now < m_nextOpening)
         return false;
     m_nextOpening = now + kOpenAgain;
-    const QString path = m_state->folder + QLatin1Char('/') + QLatin1String(kBlocksFile);
-    if (wasEmptied(path)) {
-        failed({QStringLiteral("store.damaged"), QStringLiteral("%1 has lost its content: it is empty.").arg(path)},
-               QStringLiteral("the blocks of history cannot be opened"));
-        return false;
-    }
-    auto writer = BlockWriter::open(path, m_state->zone.id());
+    auto writer =
+        BlockWriter::open(m_state->folder + QLatin1Char('/') + QLatin1String(kBlocksFile), m_state->zone.id());
     if (!writer) {
         failed(writer.error(), QStringLiteral("the blocks of history cannot be opened"));
         return false;
@@ -115,14 +110,6 @@ bool Compactor::openWriter()
         return false;
     }
     return true;
-}
-
-// SQLite takes an empty file for a new database. Once segments have gone into blocks it is what a power cut left.
-bool Compactor::wasEmptied(const QString &path)
-{
-    const QFileInfo file(path);
-    const std::lock_guard lock(m_state->mutex);
-    return file.exists() && file.size() == 0 && !m_state->segments.empty() && m_state->segments.begin()->first > 1;
 }
 
 // Segments that a crash, or an error, left between their blocks and their removal.

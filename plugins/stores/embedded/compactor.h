@@ -25,7 +25,6 @@ private:
     void run();
     /// One piece of work; false when there was none.
     bool work();
-    bool wasEmptied(const QString &path);
     bool openWriter();
     Result<void> removeCompacted();
     void failed(const Error &error, const QString &what);

@@ -35,6 +35,7 @@ private Q_SLOTS:
     void folderOfVersion1IsTakenOver();
     void damagedBlockIsSetAside();
     void damagedDatabaseIsSetAside();
+    void emptiedDatabaseIsSetAside_data();
     void emptiedDatabaseIsSetAside();
     void readersSeeEachRowOnceWhileItMoves();
 
@@ -380,9 +381,17 @@ void EmbeddedHistoryTest::damagedDatabaseIsSetAside()
 }
 
 // PC-18: SQLite would take an empty file for a new database, and nobody would hear that history is gone.
+void EmbeddedHistoryTest::emptiedDatabaseIsSetAside_data()
+{
+    QTest::addColumn<int>("lives");
+    QTest::newRow("before the first block") << 1;
+    QTest::newRow("with blocks") << 2;
+}
+
 void EmbeddedHistoryTest::emptiedDatabaseIsSetAside()
 {
-    for (int life = 0; life < 2; ++life) { // the second one compacts what the first one left
+    QFETCH(int, lives);
+    for (int life = 0; life < lives; ++life) { // each one compacts what the one before left
         EmbeddedStore store(m_clock);
         QVERIFY(open(store));
         QVERIFY(store.takeFaults().isEmpty());
@@ -399,7 +408,7 @@ void EmbeddedHistoryTest::emptiedDatabaseIsSetAside()
     const QStringList faults = store.takeFaults();
     QVERIFY(!faults.isEmpty());
     QVERIFY2(faults[0].contains(QLatin1String("history.db.corrupt-")), qPrintable(faults[0]));
-    QVERIFY(areNumbers(all(store), 100, 100));
+    QVERIFY(areNumbers(all(store), 100 * (lives - 1), 100));
 }
 
 // A reader in this thread while another appends and the compactor moves rows from memory to blocks: what has been
